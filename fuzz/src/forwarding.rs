@@ -195,7 +195,7 @@ impl Scene {
                     let came = came.next().expect("a message was swallowed");
                     compare(sample, came, self.stamps.then(|| self.node.zid()));
                 }
-                assert_eq!(came.next(), None, "nobody has sent this");
+                assert_eq!(came.next(), None, "a message that was not sent");
             }
         }
         sent.len()

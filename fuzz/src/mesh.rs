@@ -268,7 +268,10 @@ impl Scene {
     fn check(&self, actions: &[Action]) {
         for action in actions {
             if let Action::Send { face, bytes } = action {
-                assert!(self.is_there(*face), "nothing is sent to nobody");
+                assert!(
+                    self.is_there(*face),
+                    "nothing is sent to a face that is gone"
+                );
                 let message = NetworkMessage::decode(&mut Reader::new(bytes));
                 message.expect("what is sent can be read");
             }

@@ -133,7 +133,7 @@ impl Link {
         if self.take_signal() {
             assert!(self.drain(4), "it ends");
         }
-        assert!(self.election.is_idle(), "nobody writes");
+        assert!(self.election.is_idle(), "no thread writes");
         assert_eq!(*self.lane.lock().expect("no panic"), 0, "left behind");
         self.wire()
     }

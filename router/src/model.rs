@@ -229,7 +229,7 @@ pub enum OpenError {
     #[error(
         "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
     )]
-    NobodyFound {
+    NoNodeFound {
         /// Roles of the nodes that it searched for.
         roles: String,
         /// Time of the search (`scouting/timeout`).

@@ -72,7 +72,7 @@ struct State<Q, S> {
 
 /// The right to drain the queue. There is one for each queue; [`SerialQueue::next`] releases it
 /// when the queue is empty. If it is dropped instead, no thread can drain that queue any more.
-#[must_use = "nobody else takes out what waits"]
+#[must_use = "without it no thread drains the queue"]
 pub struct DrainTurn<S = ()>(S);
 
 /// A queue while its lock is held; dereferences to the waiting values.

@@ -14,7 +14,7 @@ use zonda_codec::KeyExpr;
 
 use crate::wait::{Pending, Resolvable, Wait};
 
-/// A group of callbacks; reports when all that have [entered](Here::of) are dropped.
+/// A group of callbacks; reports when all that have [entered](GroupMembership::of) are dropped.
 #[derive(Clone, Default)]
 pub(crate) struct CallbackGroup(Arc<State>);
 

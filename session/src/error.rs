@@ -97,7 +97,7 @@ refusals! {
     PublishError: PublishError::Closed,
 }
 
-/// Implements [`Refusal`] for errors that are never that the session is closed.
+/// Implements [`Refusal`] for errors that never report a closed session.
 macro_rules! other_refusals {
     ($($error:ty,)+) => {
         $(impl Refusal for $error {

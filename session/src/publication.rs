@@ -263,7 +263,7 @@ impl<T: Given> Future for Publishing<'_, T> {
     }
 }
 
-/// A put or delete that can be carried out.
+/// Complete put or delete, which the node can publish.
 pub trait Publish {
     /// Publishes, waiting by waker.
     type Later: Future<Output = Result<Outcome, PublishError>>;
@@ -275,8 +275,8 @@ pub trait Publish {
     fn publish_later(self) -> Self::Later;
 }
 
-/// A put or delete under construction that returns its [`Outcome`]; made by `outcome()` of a put or
-/// delete.
+/// Builder of a put or delete that returns its [`Outcome`]; `outcome()` of the put or delete creates
+/// it.
 #[derive(Debug)]
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct OutcomeBuilder<B>(pub(crate) B);

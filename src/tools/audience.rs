@@ -32,6 +32,6 @@ fn has_subscriber(publisher: &Publisher<'_>) -> bool {
 pub fn tell(publisher: &Publisher<'_>) {
     if !publisher.has_route() {
         let key = publisher.key_expr();
-        complain(format_args!("note: nobody subscribes to {key}"));
+        complain(format_args!("note: no subscriber to {key}"));
     }
 }

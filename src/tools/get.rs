@@ -28,7 +28,7 @@ const HELP: &str = "\
 Example:
   zonda get 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
 
-Exit code: 0 when there was an answer; 1 when there was none, as nobody has one (a note on standard error says so) or because \
+Exit code: 0 when there was an answer; 1 when there was none, as no queryable has one (a note on standard error says so) or because \
 of an error, which is one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
 
 /// Ask for the values of a selector, print the replies, and leave.
@@ -87,7 +87,7 @@ impl Get {
         // A note is printed before the query where no node is connected.
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
-        let is_alone = reach.tell_that("nobody is asked", &session);
+        let is_alone = reach.tell_that("no queryable gets the query", &session);
         // The end of the get is kept for the result.
         let token = CancellationToken::default();
         let end = Arc::new(OnceLock::new());
@@ -125,7 +125,9 @@ impl Get {
             return Ok(());
         }
         if !is_alone && !self.connection.json {
-            complain(format_args!("note: nobody has an answer to {selector}"));
+            complain(format_args!(
+                "note: no queryable has an answer to {selector}"
+            ));
         }
         Err(Failure::NoResult)
     }

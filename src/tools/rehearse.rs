@@ -125,7 +125,7 @@ fn print_routers(outcome: &Outcome) {
 fn print_bridges(outcome: &Outcome) {
     let several = outcome.wide_bridges();
     print_lines(format_args!(
-        "{} links cut off somebody when they are lost, {} of them more than one node",
+        "{} links cut off a node when they are lost, {} of them more than one node",
         outcome.bridges.len(),
         several.len()
     ));

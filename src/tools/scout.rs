@@ -16,11 +16,11 @@ use super::show::NOTICE;
 /// Explanation of the result.
 const HELP: &str = "\
 Example:
-  zonda scout --explain      who answers, on which interfaces was asked, and why others were left out
+  zonda scout --explain      which nodes answer, which interfaces were asked on, and why some were left out
 
 Without --timeout it leaves half a second after the last new answer, and after 3 s at the latest.
 
-Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which group and which interfaces are asked: \
+Exit code: 0 when a node answered; 1 when none did; 2 for bad usage. Which group and which interfaces are asked: \
 --cfg scouting/multicast/address and --cfg scouting/multicast/interface (such as \"'lo,eth0'\").";
 
 /// Look for routers and peers by multicast, and print each answer as it comes.
@@ -33,7 +33,7 @@ pub struct Scout {
     /// Time for the search [default: 3, or half a second after the last new answer]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// Print in the end what was sent and heard on each interface, and why others were left out
+    /// Print in the end what was sent and received on each interface, and why some were left out
     #[arg(long)]
     explain: bool,
     /// Print every answer, also those that say the same again

@@ -74,7 +74,7 @@ impl<'s> Start<'s> {
         } else if self.said == Said::Nothing && self.since.elapsed() > FIRST {
             self.said = Said::Waits;
             complain(format_args!(
-                "nobody is connected yet; {}",
+                "no node is connected yet; {}",
                 self.waits_for()
             ));
         }

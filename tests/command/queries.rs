@@ -26,7 +26,7 @@ fn get_until_answered(arguments: &[&str]) -> Ended {
     let begin = std::time::Instant::now();
     loop {
         let got = run(&zonda(), &[&["get"], arguments].concat());
-        if !got.err.starts_with("note: nobody has an answer") {
+        if !got.err.starts_with("note: no queryable has an answer") {
             return got;
         }
         assert!(begin.elapsed() < super::program::DEADLINE, "nobody answers");
@@ -118,7 +118,11 @@ fn a_get_that_fails_says_why_and_one_without_answers_is_none() {
     );
     assert_eq!(
         (got.code, got.out.as_str(), got.err.as_str()),
-        (Some(1), "", "note: nobody has an answer to nobody/answers")
+        (
+            Some(1),
+            "",
+            "note: no queryable has an answer to nobody/answers"
+        )
     );
 
     let session = zonda::open(zonda::Config::peer().listen(["tcp/127.0.0.1:0"]));

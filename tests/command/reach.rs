@@ -50,7 +50,7 @@ fn an_endpoint_that_is_not_reached_is_a_failure() {
             // The endpoint might have been reached later, so the values were published as they
             // came.
             let note = errors.next().unwrap_or_default();
-            assert!(note.starts_with("note: nobody is connected"), "{ended:?}");
+            assert!(note.starts_with("note: no node is connected"), "{ended:?}");
             assert!(note.contains(&address), "{ended:?}");
         } else {
             assert_eq!(ended.out, "", "{ended:?}");
@@ -80,10 +80,10 @@ fn to_be_alone_without_one_is_worth_a_line() {
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
         // the environment of the tests keeps nodes from looking for other ones
         let why =
-            "no others are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off";
+            "no nodes are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off";
         assert_eq!(
             ended.err,
-            format!("note: nobody is connected, so nobody gets this ({why})"),
+            format!("note: no node is connected, so this reaches no subscriber ({why})"),
             "{arguments:?}"
         );
     }
@@ -141,7 +141,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
         "put", "-m", "client", "-k", "a", "-p", "b", "-e", &missing, "-e", there,
     ];
     let ended = run(&zonda(), &arguments);
-    let note = "note: nobody subscribes to a";
+    let note = "note: no subscriber to a";
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
 }
 
@@ -163,10 +163,10 @@ fn what_nobody_wants_is_said_to_reach_nobody() {
     let ended = run(&zonda(), &[&put[..], &["-v"]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let has = |text: &str| ended.err.lines().any(|line| line.contains(text));
-    assert!(has("note: nobody subscribes to lonely/a"), "{ended:?}");
+    assert!(has("note: no subscriber to lonely/a"), "{ended:?}");
     assert!(has("INFO") && has("connected to router"), "{ended:?}");
     let ended = run(&zonda(), &[&["get", "lonely/a"][..], &client].concat());
-    let note = "note: nobody has an answer to lonely/a";
+    let note = "note: no queryable has an answer to lonely/a";
     assert_eq!((ended.code, ended.err.as_str()), (Some(1), note));
     let mut sub = Running::start(
         &zonda(),
@@ -222,7 +222,7 @@ fn a_router_that_ends_while_values_go_to_it_is_a_failure() {
     let lost = publisher.error();
     assert!(lost.contains("lost the link to router "), "{lost}");
     let note = publisher.error();
-    assert!(note.starts_with("note: nobody is connected"), "{note}");
+    assert!(note.starts_with("note: no node is connected"), "{note}");
     publisher.signal("INT");
     assert_eq!(publisher.end().code(), Some(1));
 }
@@ -252,7 +252,7 @@ fn a_publisher_says_to_which_node_it_is_connected_and_that_nobody_subscribes() {
     let ended = run(&zonda(), &value);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:?}");
     let said = format!(
-        "connected to router {zid} ({at})\nnote: nobody subscribes to quiet/a\npublished 3: 3 no subscriber"
+        "connected to router {zid} ({at})\nnote: no subscriber to quiet/a\npublished 3: 3 no subscriber"
     );
     assert_eq!(ended.err, said);
     let ended = run(&zonda(), &[&value[..], &["--json"]].concat());
@@ -274,7 +274,7 @@ fn an_endpoint_that_is_not_reached_is_told_when_others_are_connected() {
         let mut tool = Running::start(&zonda(), &[tool, &both[..]].concat());
         let said = loop {
             let said = tool.error();
-            if !said.starts_with("connected to router ") && !said.starts_with("note: nobody sub") {
+            if !said.starts_with("connected to router ") && !said.starts_with("note: no sub") {
                 break said;
             }
         };

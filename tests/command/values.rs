@@ -173,7 +173,7 @@ fn a_tool_that_waits_says_for_what_and_then_to_which_node_it_is_connected() {
         &["sub", "demo/**", "-n", "1", "-l", "tcp/127.0.0.1:0"],
     );
     let waits = sub.error();
-    let listening = waits.strip_prefix("nobody is connected yet; listening on ");
+    let listening = waits.strip_prefix("no node is connected yet; listening on ");
     let address = listening.and_then(|rest| rest.split(';').next());
     let address = address.unwrap_or_else(|| panic!("{waits}"));
     assert!(

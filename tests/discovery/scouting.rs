@@ -151,7 +151,7 @@ fn a_client_without_anybody_says_where_it_asked() {
             .typed()
             .wait()
             .expect_err("nobody is there");
-        assert!(matches!(error, OpenError::NobodyFound { .. }), "{error:?}");
+        assert!(matches!(error, OpenError::NoNodeFound { .. }), "{error:?}");
         let text = error.to_string();
         assert!(!text.contains('\n'), "{text}");
         for word in [

@@ -146,7 +146,7 @@ const PUBLICATIONS: &[Feature] = &[
     row("10 000 in order", "ten_thousand_arrive_in_order"),
     row("subscribers come and go", "subscribers_come_and_go"),
     Feature {
-        name: "nothing is sent that nobody wants",
+        name: "nothing is sent without a subscriber",
         cells: Tests([
             Ok("filtering::their_client_sends_our_router_nothing_unwanted"),
             Ok("filtering::our_client_sends_our_router_nothing_unwanted"),
@@ -160,7 +160,7 @@ const PUBLICATIONS: &[Feature] = &[
 
 const QUERIES: &[Feature] = &[
     row(
-        "get, queryable, wildcards, nobody there",
+        "get, queryable, wildcards, no queryable",
         "queries_are_answered",
     ),
     row("several at a time", "queries_are_answered_one_by_one"),

@@ -49,7 +49,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
     let (mut before, mut samples) = (None, histogram());
     loop {
         let Some(asking) = processes.senders.first_mut() else {
-            return Err(Failure::Run("nobody asks".into()));
+            return Err(Failure::Run("no client is left to ask".into()));
         };
         let line = match asking.line(until)? {
             ProgramOutput::Line(line) => line,

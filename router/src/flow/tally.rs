@@ -147,11 +147,11 @@ impl Tallies {
         let own = self.own.lock();
         for tally in own.iter() {
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            let [sent, queued, nobody] = tally.passed.each_ref().map(read);
+            let [sent, queued, unsubscribed] = tally.passed.each_ref().map(read);
             counts.sent += sent;
             counts.queued += queued;
-            counts.no_subscriber += nobody;
-            counts.offered += sent + queued + nobody;
+            counts.no_subscriber += unsubscribed;
+            counts.offered += sent + queued + unsubscribed;
             counts.bytes += read(&tally.bytes);
         }
         counts

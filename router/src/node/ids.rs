@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn numbers_in_use_are_left_out_after_the_last() {
         let ids = Ids::default();
-        let never = |_| panic!("nobody asks in the first round");
+        let never = |_| panic!("the first round needs no check");
         assert_eq!([ids.next(never), ids.next(never)], [1, 2]);
         ids.0.store(u64::from(u32::MAX), Ordering::Relaxed);
         let used = |id| id < 5;

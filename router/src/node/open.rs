@@ -182,7 +182,7 @@ impl Node {
     /// connects to a later one.
     async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
         match self.find_gateway().await {
-            Err(error @ OpenError::NobodyFound { .. }) if !self.shared.settings.must_connect => {
+            Err(error @ OpenError::NoNodeFound { .. }) if !self.shared.settings.must_connect => {
                 tracing::warn!("{error}; searching on in the background");
             }
             found => found?,

@@ -136,7 +136,7 @@ impl fmt::Display for ConnectionEvent {
             } => {
                 let remote = remote
                     .as_ref()
-                    .map_or("somebody".to_owned(), ToString::to_string);
+                    .map_or("a connection".to_owned(), ToString::to_string);
                 write!(f, "turned {remote} away at {listener}: {reason}")
             }
         }

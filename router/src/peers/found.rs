@@ -167,7 +167,7 @@ impl Node {
             || "scouting could not start".to_owned(),
             |report| report.to_string(),
         );
-        Err(OpenError::NobodyFound {
+        Err(OpenError::NoNodeFound {
             roles: scouting.autoconnect.roles.to_string(),
             after: scouting.timeout,
             tried: match status.last_failure {

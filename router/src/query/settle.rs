@@ -31,7 +31,7 @@ use crate::{
 
 /// Work that a change of the state leaves to do without its lock.
 #[derive(Default)]
-#[must_use = "somebody waits for it"]
+#[must_use = "its callers and neighbours wait for this work"]
 pub(crate) struct After {
     /// Outboxes that got messages and must be written.
     pub(crate) touched: Outboxes,

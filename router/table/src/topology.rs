@@ -30,8 +30,8 @@ pub(super) struct Topology {
     faces: Slots<Face>,
     /// Number of faces that have had each slot before.
     generations: Vec<u32>,
-    /// Slots of the faces that every entity of the own side is declared to: gateways and fellow
-    /// peers. Sorted.
+    /// Slots of gateways and peers, sorted. The node declares every entity of its own and of its
+    /// clients to them.
     north: Vec<u32>,
     /// Slots of the gateways among them, the oldest first.
     gateways: Vec<u32>,

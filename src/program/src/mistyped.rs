@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Suggestion of the option that was meant by an unknown one: `--kye`.
+//! Suggestion of a known option for a mistyped one: `--kye`.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};
 
-/// Returns the long option that was probably meant, if one is a slip of the fingers away from the
-/// given one: one character more, less or other, or two neighbours swapped. `arguments` are those
-/// of the command line, without the program.
+/// Returns the long option that was probably meant: the first at edit distance 1 from the given one,
+/// by a character inserted, removed or replaced, or two adjacent characters swapped. `arguments` is
+/// the command line without the program's name.
 pub fn meant(
     error: &Error,
     command: &Command,
@@ -25,8 +25,8 @@ pub fn meant(
     near.next().map(|long| format!("--{long}"))
 }
 
-/// Removes names of hidden sub-commands from the proposals of an error: they are the processes of a
-/// measurement.
+/// Removes hidden sub-commands from the proposals of an error: a measurement starts them as its own
+/// processes.
 pub fn leave_out_hidden(
     error: &mut Error,
     command: &Command,
@@ -55,7 +55,7 @@ pub fn leave_out_hidden(
     };
 }
 
-/// Returns true if two texts differ by one slip.
+/// Returns true if two texts are equal or at edit distance 1.
 fn is_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let front = one.iter().zip(&other).take_while(|(a, b)| a == b).count();

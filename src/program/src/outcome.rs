@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! End of a program: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
-//! with one line on standard error. Failures of output: [`output`](crate::output).
+//! with one line on standard error, and a second one if there is a hint. Failures of output:
+//! [`output`](crate::output).
 
 use std::env;
 use std::error::Error;
@@ -78,15 +79,28 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !matches!(failure, Failure::NoResult) {
-                complain(format_args!("error: {failure}"));
+                print_error(&failure.to_string());
             }
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
+/// Prints an error in one line, and the name that was probably meant in a second one: `hint: ...`.
+fn print_error(error: &str) {
+    let parts = error.rsplit_once("; did you mean ");
+    let parts = parts.and_then(|(text, end)| Some((text, end.rsplit_once('?')?)));
+    match parts {
+        Some((text, (name, rest))) => {
+            complain(format_args!("error: {text}{rest}"));
+            complain(format_args!("hint: did you mean {name}?"));
+        }
+        None => complain(format_args!("error: {error}")),
+    }
+}
+
 /// Parses the command line as `P`. Help and version are printed in full and end the program;
-/// anything wrong ends it with one line and exit code 2.
+/// a usage error ends it with one line, a hint if there is one, and exit code 2.
 pub fn parse<P: Parser>() -> P {
     let mut command = fitted(P::command());
     let parsed = command.try_get_matches_from_mut(env::args_os());
@@ -106,9 +120,9 @@ pub fn parse<P: Parser>() -> P {
             match mistyped::meant(&error, &command, env::args().skip(1)) {
                 Some(meant) => {
                     let text = text.split(';').next().unwrap_or(&text);
-                    complain(format_args!("error: {text}; did you mean '{meant}'?"));
+                    print_error(&format!("{text}; did you mean '{meant}'?"));
                 }
-                None => complain(format_args!("error: {text}")),
+                None => print_error(&text),
             }
         }
         process::exit(2)

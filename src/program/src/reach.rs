@@ -13,7 +13,7 @@ use crate::{Failure, complain};
 /// Below the help of programs that publish.
 pub const HELP: &str = "\
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, was not connected when a \
-value was published, or a publication failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
+value was published, or a publication failed; 2 for bad usage. Without endpoints, to publish while no node is connected only writes a line on standard error.";
 
 /// Delay within which the end of an attempt is noticed.
 const NOTICE: Duration = Duration::from_millis(5);
@@ -43,7 +43,7 @@ impl Reach {
     /// publication: afterwards would be too late, as a receiver may leave as soon as it has the
     /// message it waited for.
     pub fn tell(&mut self, session: &Session) -> bool {
-        self.tell_that("nobody gets this", session)
+        self.tell_that("this reaches no subscriber", session)
     }
 
     /// Does the work of [`Reach::tell`], and adds the consequence.
@@ -58,7 +58,9 @@ impl Reach {
                 (true, Some(why)) => format!(" ({why})"),
                 (true, None) => String::new(),
             };
-            complain(format_args!("note: nobody is connected, so {follows}{why}"));
+            complain(format_args!(
+                "note: no node is connected, so {follows}{why}"
+            ));
         }
         is_alone
     }
@@ -74,7 +76,7 @@ impl Reach {
         let endpoints: Vec<_> = endpoints.iter().map(|e| e.endpoint.to_string()).collect();
         let (endpoints, alone) = (endpoints.join(", "), self.alone);
         Err(Failure::Run(format!(
-            "lost {alone} that went out while {endpoints} was not connected"
+            "lost {alone} that were published while {endpoints} was not connected"
         )))
     }
 }
@@ -93,7 +95,7 @@ pub fn kept_from_scouting(session: &Session) -> Option<&'static str> {
     let is_off = std::env::var("ZONDA_MULTICAST_SCOUTING").is_ok_and(|value| value == "off");
     let is_kept = is_off && session.info().discovery().scouting.is_none();
     is_kept.then_some(
-        "no others are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off",
+        "no nodes are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off",
     )
 }
 

@@ -35,7 +35,7 @@ Both nodes are part of the deployment: what is measured is the way that messages
 The path is what this node, the other one and the admin spaces of the routers tell of their connections. On one machine, \
 zonda perf measures without a deployment.
 
-Exit code: 0 when done; 1 for a failure at run time, such as nobody that serves, or messages that were lost; 2 for bad usage.";
+Exit code: 0 when done; 1 for a failure at run time, such as no program that serves, or lost messages; 2 for bad usage.";
 
 /// Measure between two nodes where they run: this one, and one that serves.
 #[derive(Args, Clone, Debug)]
@@ -165,12 +165,12 @@ impl Bench {
             if Instant::now() >= end {
                 let wait = self.wait;
                 let text = format!(
-                    "nobody serves on {alive} within {wait:?}: start zonda bench --serve somewhere"
+                    "no program serves on {alive} within {wait:?}: start zonda bench --serve on another node"
                 );
                 return Err(Failure::Run(text));
             }
             if !std::mem::replace(&mut said, true) {
-                say("nobody serves yet; looking on");
+                say("no program serves yet; still looking");
             }
             interrupt.wait_until(Instant::now() + NOTICE);
         }

@@ -147,13 +147,22 @@ pub(crate) enum ServerHandshake {
     )]
     Tls(Arc<tls::ListenerConfig>),
     /// A request for a WebSocket.
-    #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nobody asks"))]
+    #[cfg_attr(
+        not(feature = "ws"),
+        allow(dead_code, reason = "only this feature makes one")
+    )]
     Ws(ws::ListenerConfig),
     /// A handshake of TLS, and a request for a WebSocket in it.
-    #[cfg_attr(not(feature = "wss"), allow(dead_code, reason = "nobody asks"))]
+    #[cfg_attr(
+        not(feature = "wss"),
+        allow(dead_code, reason = "only this feature makes one")
+    )]
     Wss(Arc<tls::ListenerConfig>, ws::ListenerConfig),
     /// A handshake of QUIC, on the socket that all of its links share.
-    #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
+    #[cfg_attr(
+        not(feature = "quic"),
+        allow(dead_code, reason = "only this feature makes one")
+    )]
     Quic(quic::ListenerConfig),
     /// The socket needs no steps; threads make the sockets and pass them on.
     #[cfg(unix)]

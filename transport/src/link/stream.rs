@@ -42,7 +42,7 @@ pub(crate) enum Coding {
 
 #[cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, reason = "nobody who adds up memory has it")
+    allow(dead_code, reason = "memory is counted on Linux only")
 )]
 impl Coding {
     /// Returns the approximate bytes of memory for encoding and decoding, in addition to the link's

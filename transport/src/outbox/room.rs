@@ -48,7 +48,7 @@ impl Room {
 /// Wakes when a lane has drained or the connection is closed. Look at
 /// [`Outbox::has_room`](super::Outbox::has_room) after listening and before waiting.
 #[derive(Debug)]
-#[must_use = "it wakes nobody unless it is waited for"]
+#[must_use = "it has no effect unless it is waited for"]
 pub struct RoomListener<'a> {
     event: EventListener,
     _counted: Counted<'a>,

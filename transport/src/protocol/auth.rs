@@ -58,7 +58,7 @@ pub enum CredentialsError {
     },
     /// The list is empty, and would refuse every user.
     #[error("the file has no users; write one line user:password for each")]
-    Nobody,
+    NoUsers,
 }
 
 /// User name and password, which a node sends to the acceptors it connects to.
@@ -182,7 +182,7 @@ impl std::str::FromStr for Users {
             }
         }
         match users.is_empty() {
-            true => Err(CredentialsError::Nobody),
+            true => Err(CredentialsError::NoUsers),
             false => Ok(Users(Arc::new(Mutex::new(Arc::new(users))))),
         }
     }
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_told_without_a_password() {
-        use CredentialsError::{Again, EmptyPassword, Line, Nobody, User};
+        use CredentialsError::{Again, EmptyPassword, Line, NoUsers, User};
         let long = format!("{}:hush", "u".repeat(USER_BYTES_MAX + 1));
         let (bob, length) = ("bob".to_owned(), USER_BYTES_MAX + 1);
         for (text, expected) in [
-            ("", Nobody),
-            ("\n \n", Nobody),
+            ("", NoUsers),
+            ("\n \n", NoUsers),
             ("bob:hush\nhush", Line { line: 2 }),
             (":hush", User { length: 0 }),
             ("bob:  ", EmptyPassword { user: bob.clone() }),

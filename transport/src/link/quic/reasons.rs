@@ -24,7 +24,7 @@ fn explain_tls(error: rustls::Error) -> String {
 /// Describes the fault, as a clause. `noted` has the fault of the peer's certificate.
 pub(super) fn explain_lost(lost: &Loss, noted: Option<&CertificateFault>) -> String {
     let error = match lost {
-        Loss::Refused => return "nobody is there".to_owned(),
+        Loss::Refused => return "no node is there".to_owned(),
         Loss::NoDatagrams => {
             return "the peer takes no datagrams of QUIC; leave rel=0 out of the endpoint"
                 .to_owned();

@@ -71,28 +71,28 @@ struct Start<'a> {
     piece: usize,
 }
 
-/// Kind of the batch that some first bytes begin.
+/// Kind of a batch, determined by its first bytes.
 enum BatchKind<'a> {
     Fragment(Start<'a>),
     Other,
     TooShort,
 }
 
-/// Bytes behind a fragment that has landed.
+/// Content of the read buffer after a complete fragment.
 enum AfterFragment {
-    /// The next fragment, which is landing now.
+    /// The next fragment; its missing bytes are now read to their place.
     Lands,
-    /// Too few bytes to decide.
+    /// Fewer bytes than the decision needs.
     Unknown,
-    /// Something else.
+    /// Messages that are no fragment.
     Other,
 }
 
 impl Receiver {
-    /// Takes `bytes`, all that has arrived of a batch and its prefix, if it is a fragment whose
-    /// missing bytes can be read to their place, or too little to decide where such a fragment is
-    /// expected. If not, nothing has changed: the batch is to be handled once it has arrived as a
-    /// whole.
+    /// Takes `bytes`, the received part of a batch with its prefix, and returns true, in two cases:
+    /// they begin a fragment whose missing bytes can be read to their place, or they are too few to
+    /// decide while such a fragment is expected. Otherwise the receiver is unchanged, and the caller
+    /// handles the batch once it is complete.
     pub fn land(&mut self, bytes: &[u8]) -> bool {
         if self.landing.is_some() || self.held.is_some() {
             return false;
