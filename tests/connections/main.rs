@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accepting;
+mod crossing;
 mod dialing;
 mod ending;
 mod found;

@@ -181,7 +181,8 @@ impl Hand {
         Hand::of(socket.into())
     }
 
-    fn of(stream: TcpStream) -> Hand {
+    /// Speaks on an open connection.
+    pub fn of(stream: TcpStream) -> Hand {
         stream.set_read_timeout(Some(LONG)).expect("a socket");
         let at = stream.local_addr().expect("it is connected");
         let IpAddr::V4(ip) = at.ip() else {
@@ -201,11 +202,16 @@ impl Hand {
         }
     }
 
-    /// Performs the handshake with this lease.
+    /// Performs the handshake of a client with this lease.
     pub fn introduce(&mut self, lease: Duration) -> Result<(), HandshakeError> {
+        self.introduce_as(WhatAmI::Client, lease)
+    }
+
+    /// Performs the handshake of a node of this role with this lease.
+    pub fn introduce_as(&mut self, role: WhatAmI, lease: Duration) -> Result<(), HandshakeError> {
         let local = LocalParameters {
             lease,
-            ..LocalParameters::new(self.zid, WhatAmI::Client)
+            ..LocalParameters::new(self.zid, role)
         };
         let mut opener = Opener::new(local, None);
         let mut out = Vec::new();
@@ -237,7 +243,8 @@ impl Hand {
         self.stream.write_all(batch(message)).expect("it is read");
     }
 
-    fn receive(&mut self) -> Vec<u8> {
+    /// Reads one batch.
+    pub fn receive(&mut self) -> Vec<u8> {
         let mut length = [0; 2];
         self.stream.read_exact(&mut length).expect("an answer");
         let mut batch = vec![0; usize::from(u16::from_le_bytes(length))];

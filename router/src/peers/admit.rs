@@ -116,33 +116,6 @@ impl Shared {
         }
     }
 
-    /// Reserves a place for a connection that this node opened. When two nodes connect to each
-    /// other at once there are two connections; both nodes keep the one that the node of the
-    /// greater id opened.
-    pub(crate) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
-        let zid = established.zid;
-        let newcomer = ConnectingPeer {
-            established,
-            group: None,
-        };
-        let Err(refusal) = self.reserve(newcomer) else {
-            return Ok(());
-        };
-        // this node has the greater id: the new connection replaces the one that the peer opened
-        let mut state = self.state.lock();
-        let existing = state.neighbours.face(&zid);
-        let replaced = existing
-            .and_then(|face| state.faces.get(&face))
-            .filter(|face| !face.dialed && self.zid > zid);
-        let Some(face) = replaced.map(|face| Arc::clone(&face.outbox)) else {
-            return Err(refusal);
-        };
-        state.neighbours.reserve(zid, None);
-        drop(state);
-        face.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
-        Ok(())
-    }
-
     /// Adds an open link whose place was reserved to its connection, or makes a connection of it.
     pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<LinkHandle> {
         match Self::join(shared, link) {

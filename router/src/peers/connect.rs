@@ -88,7 +88,7 @@ impl Shared {
             }
             dialed => dialed?,
         };
-        if shared.reserve_dialed(&link.established).is_err() {
+        if shared.reserve_dialed(&link.established).await.is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
         Self::settle(shared, link, true).ok_or(Attempt::Closed)

@@ -129,7 +129,7 @@ impl Shared {
         let link = with_runtime!(&shared.runtime, runtime => {
             open_link_with(runtime, endpoint, &parameters, &options).await
         })?;
-        if shared.reserve_dialed(&link.established).is_err() {
+        if shared.reserve_dialed(&link.established).await.is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
         Self::settle(shared, link, true)

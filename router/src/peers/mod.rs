@@ -17,6 +17,7 @@ pub(crate) mod admit;
 pub(crate) mod away;
 pub(crate) mod connect;
 pub(crate) mod connection_log;
+mod crossing;
 pub(crate) mod dials;
 pub(crate) mod discovery;
 pub(crate) mod ended;

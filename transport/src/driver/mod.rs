@@ -15,7 +15,6 @@ use std::{future::Future, sync::Arc};
 use zonda_runtime::Runtime;
 
 use crate::{
-    clock,
     link::LinkStream,
     outbox::Outbox,
     protocol::{
@@ -76,7 +75,6 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             timers,
             outbox,
         } = drive;
-        outbox.note_received(clock::now());
         // Adopt the socket on the task's own thread.
         let (valid_until, valve) = (stream.valid_until(), stream.valve());
         let is_forgeable = stream.is_forgeable();

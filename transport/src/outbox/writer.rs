@@ -521,6 +521,12 @@ impl Outbox {
         self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 
+    /// Returns true if anything arrived from the peer since the handshake, or its reader paused.
+    #[must_use]
+    pub fn has_received(&self) -> bool {
+        self.last_received_ns.load(Ordering::Relaxed) > 0
+    }
+
     /// Checks a hot link at the driver's tick: see [`super::election`]. Returns true if the link is
     /// still hot.
     pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
