@@ -34,7 +34,8 @@ Examples:
 
 /// Default of the log. Tools report connections themselves, so theirs leaves out attempts to
 /// connect.
-const LOG: &str = "warn,zonda_router::peers::connect=error";
+const LOG: &str =
+    "warn,zonda_router::peers::connect=error,zonda_router::peers::connection_log=warn";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.
 #[derive(Parser, Debug)]

@@ -12,7 +12,8 @@ use tracing_subscriber::fmt::format::debug_fn;
 pub use zonda_transport::text::plain;
 
 /// Default log filter of a daemon: failures, its start, and neighbours that come and go.
-pub const LOG_OF_DAEMON: &str = "warn,zonda_router::start=info,zonda_router::peers::comings=info";
+pub const LOG_OF_DAEMON: &str =
+    "warn,zonda_router::start=info,zonda_router::peers::connection_log=info";
 
 /// Log target of the daemon's start.
 pub const START: &str = "zonda_router::start";
