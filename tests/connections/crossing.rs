@@ -42,7 +42,7 @@ impl Crossing {
         config.set_id(Some(id.parse().expect("an id")));
         let session = zonda::open(config).wait().expect("it opens");
         let zid = ZenohId::random_from(5);
-        // its connection waits for the last message of the handshake
+        // its connection has no OpenAck yet
         let (stream, _) = listener.accept().expect("it dials");
         let mut own = Hand::of(stream);
         let local = LocalParameters::new(zid, WhatAmI::Peer);
@@ -54,7 +54,7 @@ impl Crossing {
         {
             own.send(&out);
         }
-        // the neighbour connects meanwhile
+        // the neighbour connects, too
         let mut theirs = Hand::connect(address(&session));
         theirs.zid = zid;
         let opened = theirs.introduce_as(WhatAmI::Peer, LEASE);
