@@ -19,6 +19,9 @@ const ROUTERS: usize = 5;
 /// messages from two routers.
 const HOPS: usize = 2;
 
+/// Time without a lost message after which the trees of a new mesh do not change any more.
+const REST: Duration = Duration::from_secs(1);
+
 /// Time for which the flows are watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
@@ -69,6 +72,32 @@ fn subscribed(session: &Session, key: &str) -> Arc<Flow> {
     let subscriber = session.declare_subscriber(key.to_owned()).callback(count);
     subscriber.background().wait().expect("open");
     flow
+}
+
+/// Waits until the routers have their final trees: while these change, messages are lost on links
+/// that are not full, too.
+fn await_rest(clients: &[Session], readers: &[Session]) {
+    let keys: Vec<String> = (0..ROUTERS).map(|at| format!("rest/{at}")).collect();
+    let flows: Vec<Arc<Flow>> = (readers.iter().zip(&keys))
+        .map(|(reader, key)| subscribed(reader, key))
+        .collect();
+    let (mut number, mut lost, mut since) = (0_u64, 0, Instant::now());
+    until("the mesh is at rest", || {
+        for (client, key) in clients.iter().zip(&keys) {
+            let put = client.put(key.as_str(), number.to_le_bytes().to_vec());
+            put.wait().expect("open");
+        }
+        number += 1;
+        thread::sleep(Duration::from_millis(10));
+        // a flow that has stopped has not lost anything yet
+        let flow_on = |flow: &Arc<Flow>| flow.next.load(Ordering::SeqCst) + 20 > number;
+        let missed = flows.iter().map(|flow| flow.missed.load(Ordering::SeqCst));
+        let now = missed.sum();
+        if now != lost || !flows.iter().all(flow_on) || number < 20 {
+            (lost, since) = (now, Instant::now());
+        }
+        since.elapsed() > REST
+    });
 }
 
 /// Guard that ends the floods when it is dropped, also if the test has failed.
@@ -129,6 +158,7 @@ fn i8_a_ring_of_full_links() {
     let keys: Vec<String> = (0..ROUTERS).map(|at| format!("ring/{at}")).collect();
     let far = |at: usize| client(&places[(at + HOPS) % ROUTERS]);
     let readers: Vec<Session> = (0..ROUTERS).map(far).collect();
+    await_rest(&clients, &readers);
     let flows: Vec<Arc<Flow>> = (readers.iter().zip(&keys))
         .map(|(reader, key)| subscribed(reader, key))
         .collect();
