@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reports of a node, with a cache of the latest ones.
+//! The reports of a node, and the cache of its admin space's latest texts.
 
 use std::{
     sync::Arc,
@@ -10,7 +10,7 @@ use std::{
 use zonda_codec::KeyExpr;
 use zonda_transport::sync::Mutex;
 
-/// Lifetime of a cached report, as a multiple of the time that it took to build.
+/// Lifetime of a cached text, as a multiple of the time that it took to build.
 const REUSED: u32 = 20;
 
 /// A report of a node.
@@ -53,39 +53,53 @@ impl Report {
     }
 }
 
-/// A cached report.
-#[derive(Debug, Clone)]
-struct CachedReport {
+/// A text that is reused while it is younger than [`REUSED`] times its build time. Queries for it,
+/// however frequent, use at most a twentieth of a processor.
+#[derive(Debug, Default)]
+pub(crate) struct CachedText(Option<BuiltText>);
+
+#[derive(Debug)]
+struct BuiltText {
     text: Arc<str>,
     at: Instant,
     took: Duration,
 }
 
-/// The latest reports of a node. Queries for one, however frequent, use at most a twentieth of a
-/// processor.
+impl CachedText {
+    /// Returns the text if it is recent.
+    pub(crate) fn recent(&self, now: Instant) -> Option<Arc<str>> {
+        let known = self.0.as_ref()?;
+        let age = now.saturating_duration_since(known.at);
+        let is_recent = age < known.took.saturating_mul(REUSED);
+        is_recent.then(|| Arc::clone(&known.text))
+    }
+
+    /// Stores a text whose build began at `begin` and ends now.
+    pub(crate) fn keep(&mut self, begin: Instant, text: &Arc<str>) {
+        let at = Instant::now();
+        self.0 = Some(BuiltText {
+            text: Arc::clone(text),
+            at,
+            took: at.saturating_duration_since(begin),
+        });
+    }
+}
+
+/// The latest reports of a node.
 #[derive(Debug, Default)]
-pub(crate) struct Reports(Mutex<[Option<CachedReport>; Report::ALL.len()]>);
+pub(crate) struct Reports(Mutex<[CachedText; Report::ALL.len()]>);
 
 impl Reports {
     pub(crate) fn text(&self, report: Report, make: impl FnOnce() -> String) -> Arc<str> {
         // A recent report is reused.
         let begin = Instant::now();
-        let known = self.0.lock()[report as usize].clone();
-        if let Some(known) = known
-            && begin.saturating_duration_since(known.at) < known.took.saturating_mul(REUSED)
-        {
-            return known.text;
+        let known = self.0.lock()[report as usize].recent(begin);
+        if let Some(known) = known {
+            return known;
         }
         // Otherwise a new one is built without the lock, and cached.
         let text: Arc<str> = make().into();
-        let at = Instant::now();
-        let took = at.saturating_duration_since(begin);
-        let made = CachedReport {
-            text: Arc::clone(&text),
-            at,
-            took,
-        };
-        self.0.lock()[report as usize] = Some(made);
+        self.0.lock()[report as usize].keep(begin, &text);
         text
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! All metrics of a node: `table.rs` declares them, and this module reads their values.
+//! All metrics of a node: `table.rs` declares them, and this module takes their values from a
+//! snapshot of the node.
 
 use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
@@ -10,7 +11,10 @@ use crate::{
         text::{Metric, Sample},
     },
     model::LinkStatus,
-    node::{Usage, handle::Node},
+    node::{
+        Usage,
+        snapshot::{ListenerStatus, Snapshot},
+    },
     peers::{discovery::DiscoveryStatus, groups::GroupStatus},
 };
 
@@ -27,85 +31,65 @@ fn each<const N: usize>(
     values.map(move |(name, value)| Sample::of(metric, value).with(label, name))
 }
 
-impl Node {
-    /// Returns the current value of every metric of this node. [`crate::metrics::text::text`]
-    /// formats them.
-    ///
-    /// # Blocking
-    /// Takes the node's lock several times.
-    #[must_use]
-    pub fn metrics(&self) -> Vec<Sample> {
-        if self.is_forked() {
-            return Vec::new();
-        }
-        let links = self.links();
-        let mut all = self.without_links(&links);
-        links.iter().for_each(|link| of_link(link, &mut all));
-        all
-    }
+/// Returns all samples of a node.
+pub(crate) fn all(snapshot: &Snapshot) -> Vec<Sample> {
+    let mut all = without_links(snapshot);
+    snapshot
+        .links
+        .iter()
+        .for_each(|link| of_link(link, &mut all));
+    all
+}
 
-    /// Returns samples for a brief report: of at most [`LINKS_TOLD`] links, the samples that are
-    /// not 0.
-    pub(crate) fn metrics_in_brief(&self) -> Vec<Sample> {
-        let links = self.links();
-        let mut all = self.without_links(&links);
-        let mut of_links = Vec::new();
-        let told = links.iter().take(LINKS_TOLD);
-        told.for_each(|link| of_link(link, &mut of_links));
-        of_links.retain(|sample| sample.value() > 0);
-        all.extend(of_links);
-        all
-    }
+/// Returns samples for a brief report: of at most [`LINKS_TOLD`] links, the samples that are not 0.
+pub(crate) fn brief(snapshot: &Snapshot) -> Vec<Sample> {
+    let mut all = without_links(snapshot);
+    let mut of_links = Vec::new();
+    let told = snapshot.links.iter().take(LINKS_TOLD);
+    told.for_each(|link| of_link(link, &mut of_links));
+    of_links.retain(|sample| sample.value() > 0);
+    all.extend(of_links);
+    all
+}
 
-    fn without_links(&self, links: &[LinkStatus]) -> Vec<Sample> {
-        // Links that have ended, and connections that were refused or attempted.
-        let mut all = Vec::new();
-        all.extend(of_links(links));
-        let ended = self.ended_links();
-        all.push(Sample::of(&LINKS_ENDED, ended.links));
-        all.extend(ended.priorities.iter().map(|counts| {
-            Sample::of(&MESSAGES_LOST, counts.queued).with("priority", priority(counts))
-        }));
-        all.push(Sample::of(&SLOW_CONSUMERS, self.slow_consumers()));
-        all.extend(self.turned_away().iter().map(|known| {
-            Sample::of(&TURNED_AWAY, known.count).with("reason", known.reason.kind.name())
-        }));
-        all.extend(self.endpoints().iter().map(|status| {
-            Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
-        }));
-        // Listeners, groups and limits.
-        all.extend(self.of_listeners());
-        all.extend(self.groups().iter().flat_map(of_group));
-        for limit in self.limits() {
-            let of = |metric, value| Sample::of(metric, value).with("key", limit.key);
-            all.push(of(&LIMIT, limit.value));
-            all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
-            all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
-        }
-        // Filters, memory and discovery.
-        all.extend(self.shared.hooks.samples());
-        all.extend(of_memory(&self.usage()));
-        all.extend(of_discovery(&self.discovery()));
-        all
+fn without_links(snapshot: &Snapshot) -> Vec<Sample> {
+    // Links that have ended, and connections that were refused or attempted.
+    let mut all = Vec::new();
+    all.extend(of_links(&snapshot.links));
+    let ended = &snapshot.ended_links;
+    all.push(Sample::of(&LINKS_ENDED, ended.links));
+    all.extend(ended.priorities.iter().map(|counts| {
+        Sample::of(&MESSAGES_LOST, counts.queued).with("priority", priority(counts))
+    }));
+    all.push(Sample::of(&SLOW_CONSUMERS, snapshot.slow_consumers));
+    all.extend(snapshot.turned_away.iter().map(|known| {
+        Sample::of(&TURNED_AWAY, known.count).with("reason", known.reason.kind.name())
+    }));
+    all.extend(snapshot.endpoints.iter().map(|status| {
+        Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
+    }));
+    // Listeners, groups and limits.
+    all.extend(snapshot.listeners.iter().flat_map(of_listener));
+    all.extend(snapshot.groups.iter().flat_map(of_group));
+    for limit in &snapshot.limits {
+        let of = |metric, value| Sample::of(metric, value).with("key", limit.key);
+        all.push(of(&LIMIT, limit.value));
+        all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
+        all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
     }
+    // Filters, memory and discovery.
+    all.extend(snapshot.filters.iter().cloned());
+    all.extend(of_memory(&snapshot.usage));
+    all.extend(of_discovery(&snapshot.discovery));
+    all
+}
 
-    fn of_listeners(&self) -> Vec<Sample> {
-        let state = self.shared.state.lock();
-        let listeners = state.listening.iter();
-        let found = listeners.map(|listener| {
-            let endpoint = listener.endpoint().to_string();
-            (endpoint, listener.counts(), listener.pending() as u64)
-        });
-        let found: Vec<_> = found.collect();
-        drop(state);
-        let mut all = Vec::new();
-        for (endpoint, counts, pending) in found {
-            let of_endpoint = |sample: Sample| sample.with("endpoint", endpoint.clone());
-            all.push(of_endpoint(Sample::of(&INTRODUCTIONS_NOW, pending)));
-            all.extend(of_introductions(counts).map(of_endpoint));
-        }
-        all
-    }
+fn of_listener(listener: &ListenerStatus) -> impl Iterator<Item = Sample> {
+    let endpoint = listener.endpoint.to_string();
+    let pending = Sample::of(&INTRODUCTIONS_NOW, listener.pending as u64);
+    let introductions = of_introductions(listener.counts);
+    let all = std::iter::once(pending).chain(introductions);
+    all.map(move |sample| sample.with("endpoint", endpoint.clone()))
 }
 
 fn priority(counts: &PriorityCounts) -> String {

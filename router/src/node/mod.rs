@@ -11,11 +11,14 @@
 //! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
 //!   share; `handle`: the public handle;
 //! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep` and `ids`: its upkeep;
-//! - `limits`, `memory`: the bounds of all resources.
+//! - `limits`, `memory`: the bounds of all resources;
+//! - `report`, `snapshot`: the node's reports about itself; `admin_queries`: the replies of its
+//!   admin space.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a
 //! lane's or that of a listener's queue, then nothing.
 
+mod admin_queries;
 mod attach;
 pub(crate) mod clock;
 pub(crate) mod close;
@@ -30,6 +33,7 @@ mod probe;
 mod report;
 pub(crate) mod sessions;
 pub(crate) mod shared;
+pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod sweep;
 

@@ -25,7 +25,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    admin::report_cache::Reports,
+    admin::report_cache::{CachedText, Reports},
     config::Settings,
     flow::deliver,
     hlc::Hlc,
@@ -138,7 +138,7 @@ impl Shared {
             undeclared: Default::default(),
             attached: Default::default(),
             actions,
-            described: None,
+            described: CachedText::default(),
             sweeping: false,
             listening: Vec::new(),
             dials: Dials::new(settings.connect_endpoints().cloned().collect()),

@@ -19,6 +19,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    admin::report_cache::CachedText,
     flow::receiving::Sink,
     model::{LinkStatus, Lost},
     node::{
@@ -120,8 +121,8 @@ pub(crate) struct State {
     /// Sessions in addition to the one that opened the node.
     pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
-    /// Latest answer of the admin space.
-    pub(crate) described: Option<CachedAnswer>,
+    /// Latest description of the node in its admin space.
+    pub(crate) described: CachedText,
     /// True while a task removes the entities of neighbours that are gone.
     pub(crate) sweeping: bool,
     pub(crate) listening: Vec<Listening>,
@@ -137,13 +138,6 @@ pub(crate) struct State {
     /// Evicted neighbours whose memory is not free yet.
     pub(crate) leavers: EvictedConnections,
     pub(crate) discovery: Discovery,
-}
-
-/// Recent answer of the admin space.
-pub(crate) struct CachedAnswer {
-    pub(crate) text: Arc<str>,
-    pub(crate) at: Instant,
-    pub(crate) took: Duration,
 }
 
 impl State {
