@@ -44,6 +44,7 @@ use crate::{
         shared::{Shared, first},
         state::State,
     },
+    peers::oam,
     table::{FaceId, INITIAL, QuerySearch},
 };
 
@@ -324,7 +325,7 @@ impl Deliver for Inbound {
             NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
             NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
             NetworkMessage::Oam(oam) => {
-                Shared::hear_oam(shared, face, oam);
+                oam::hear(shared, face, oam);
             }
             // the receiver delivers pushes through `Deliver::push` and `Deliver::run`
             NetworkMessage::Push(_) => {}

@@ -11,11 +11,8 @@ use crate::{
         text::{Metric, Sample},
     },
     model::LinkStatus,
-    node::{
-        Usage,
-        snapshot::{ListenerStatus, Snapshot},
-    },
-    peers::{discovery::DiscoveryStatus, groups::GroupStatus},
+    node::{Usage, snapshot::Snapshot},
+    peers::{discovery::DiscoveryStatus, groups::GroupStatus, state::ListenerStatus},
 };
 
 /// Maximum number of links in a brief report, which bounds its length.

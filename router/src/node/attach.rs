@@ -72,7 +72,7 @@ impl Node {
                 query.drain(turn);
             }
         }
-        self.shared.end_listeners_of(self.session.number);
+        self.shared.events.end_listeners_of(self.session.number);
         Some(Ok(()))
     }
 

@@ -83,7 +83,7 @@ impl Node {
         };
         let ended = shared.until(at.min(zonda_runtime::after(LISTENERS_END)), ended);
         let faces_gone = shared.wait_until(at, |state| {
-            state.faces.is_empty() && shared.has_declared_all()
+            state.faces.is_empty() && shared.events.has_declared_all()
         });
         ended.await;
         faces_gone.await
@@ -104,11 +104,10 @@ impl Node {
             .values()
             .map(|face| Arc::clone(&face.outbox))
             .collect();
-        let listening = std::mem::take(&mut state.listening);
+        let (listening, scouting) = state.peers.take_doors();
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
         let listeners = std::mem::take(&mut state.listeners);
-        let scouting = state.discovery.service.take();
         let queries = std::mem::take(&mut state.queries);
         drop(state);
         listeners.values().for_each(|listener| listener.end());
@@ -128,7 +127,7 @@ impl Node {
     /// messages.
     fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
         if all_gone {
-            self.shared.end_listeners();
+            self.shared.events.end_listeners();
         }
         let mut state = self.shared.state.lock();
         let left: Vec<(ZenohId, Arc<Outbox>)> = state

@@ -18,8 +18,10 @@ use crate::{
         shared::{Shared, first},
     },
     peers::{
-        connect::{Attempt, Kept},
+        attempt::Attempt,
+        connect::Kept,
         links::LinkHandle,
+        notes,
         reasons::{Refusal, RefusalKind},
     },
     table::Deadline,
@@ -165,11 +167,11 @@ impl Node {
                 .connect_timeout
                 .allows(began.elapsed() + wait)
             {
-                shared.note_retry(endpoints, None);
+                notes::note_retry(shared, endpoints, None);
                 return Err(connect_error(endpoints, failure));
             }
             // the first failure is reported, then back off
-            shared.note_retry(endpoints, Some(wait));
+            notes::note_retry(shared, endpoints, Some(wait));
             if !std::mem::replace(&mut told, true) {
                 let error = connect_error(endpoints, failure);
                 tracing::warn!("{error}; waiting for it (connect/timeout_ms)");

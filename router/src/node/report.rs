@@ -2,10 +2,9 @@
 
 //! Reports of a node about itself: connections and endpoints, memory, limits.
 
-use std::{sync::atomic::Ordering, time::Instant};
+use std::sync::atomic::Ordering;
 
 use zonda_codec::{Locator, WhatAmI};
-use zonda_transport::listen::Listening;
 
 use crate::{
     config::ConfigError,
@@ -46,7 +45,7 @@ impl Node {
     pub fn ended_links(&self) -> EndedLinks {
         match self.shared.is_forked() {
             true => EndedLinks::default(),
-            false => self.shared.state.lock().ended,
+            false => self.shared.state.lock().peers.ended_links(),
         }
     }
 
@@ -56,7 +55,7 @@ impl Node {
     pub fn slow_consumers(&self) -> u64 {
         match self.shared.is_forked() {
             true => 0,
-            false => self.shared.state.lock().slow.total(),
+            false => self.shared.state.lock().peers.slow_consumers(),
         }
     }
 
@@ -78,9 +77,9 @@ impl Node {
             return Vec::new();
         }
         let state = self.shared.state.lock();
-        match self.shared.role == WhatAmI::Client && state.dials.any_reached() {
+        match self.shared.role == WhatAmI::Client && state.peers.has_reached_any() {
             true => Vec::new(),
-            false => state.dials.unreached(|at| {
+            false => state.peers.unreached(|at| {
                 let mut remotes = state.faces.values().map(|face| &face.status.remote);
                 remotes.any(|remote| is_same_listener(remote, at))
             }),
@@ -95,7 +94,7 @@ impl Node {
         }
         let state = self.shared.state.lock();
         let stands = |face| state.faces.contains_key(&face);
-        state.dials.status(Instant::now(), stands)
+        state.peers.endpoints(stands)
     }
 
     /// Returns the counts of this node's discovery.
@@ -103,7 +102,7 @@ impl Node {
     pub fn discovery(&self) -> DiscoveryStatus {
         match self.is_forked() {
             true => DiscoveryStatus::default(),
-            false => self.shared.state.lock().discovery.status(),
+            false => self.shared.state.lock().peers.discovery_status(),
         }
     }
 
@@ -138,8 +137,7 @@ impl Node {
         all.extend(self.limits_of_neighbours());
         let settings = &self.shared.settings;
         let state = self.shared.state.lock();
-        let (most, candidates) = (state.table.most(), &state.discovery.candidates);
-        let (known, counts) = (candidates.len(), candidates.counts());
+        let (most, (known, counts)) = (state.table.most(), state.peers.candidates());
         drop(state);
         all.extend(rows::of_table(&settings.table_limits(), &most));
         all.extend(rows::of_found(&settings.candidate_limits(), known, counts));
@@ -149,34 +147,29 @@ impl Node {
     fn limits_of_connections(&self) -> Vec<LimitStatus> {
         let (limits, settings) = (&self.shared.limits, &self.shared.settings);
         // counts under the lock, rows without it
-        let state = self.shared.state.lock();
-        let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
-        let pending: usize = state.listening.iter().map(Listening::pending).sum();
-        let pending_max: usize = state.listening.iter().map(Listening::pending_max).sum();
-        let evicted = state.listening.iter().map(|l| l.counts().evicted).sum();
-        drop(state);
+        let counts = self.shared.state.lock().peers.connection_counts();
         let mut rows = vec![
             rows::row(
                 "transport/unicast/max_sessions",
                 "neighbours of the node",
                 limits.sessions_max,
             )
-            .used(sessions)
+            .used(counts.neighbours)
             .reached(limits.counted(Limit::Sessions)),
             rows::row(
                 "limits/sessions_per_address",
                 "neighbours from one address",
                 limits.sessions_per_address,
             )
-            .used(largest)
+            .used(counts.of_one_address)
             .reached(limits.counted(Limit::SessionsPerAddress)),
             rows::row(
                 "transport/unicast/accept_pending",
                 "introductions under way",
-                pending_max,
+                counts.pending_max,
             )
-            .used(pending)
-            .reached(evicted),
+            .used(counts.pending)
+            .reached(counts.evicted),
             rows::row(
                 "limits/lease_max_ms",
                 "ms of silence of a neighbour",

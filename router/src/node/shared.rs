@@ -19,7 +19,6 @@ use event_listener::Event;
 use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Priority, WhatAmI, Writer, ZenohId};
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
-    listen::Listening,
     protocol::{options::LocalOptions, tx::Tail},
     sync::{Mutex, Rank},
 };
@@ -38,10 +37,7 @@ use crate::{
         memory::{Memory, leaving::EvictedConnections},
         state::{Face, State},
     },
-    peers::{
-        away::RecentlyLost, dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
-        lines::Lines, neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
-    },
+    peers::{events::Events, lines::Lines, refusals::Refusals, state::Peers},
     query::{After, Queries},
     table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
 };
@@ -131,7 +127,7 @@ impl Shared {
         let state = State {
             table,
             faces: HashMap::new(),
-            neighbours: Neighbours::default(),
+            peers: Peers::new(zid, &settings),
             sinks: HashMap::new(),
             listeners: HashMap::new(),
             queries: Queries::default(),
@@ -140,14 +136,8 @@ impl Shared {
             actions,
             described: CachedText::default(),
             sweeping: false,
-            listening: Vec::new(),
-            dials: Dials::new(settings.connect_endpoints().cloned().collect()),
-            ended: EndedLinks::default(),
             lost_by_closing: Vec::new(),
-            lost_ago: RecentlyLost::default(),
-            slow: SlowConsumers::default(),
             leavers: EvictedConnections::default(),
-            discovery: Discovery::new(zid, &settings),
         };
         Self {
             zid,
@@ -352,12 +342,7 @@ impl Shared {
         if self.is_forked() {
             return Vec::new();
         }
-        self.state
-            .lock()
-            .listening
-            .iter()
-            .flat_map(Listening::locators)
-            .collect()
+        self.state.lock().peers.locators()
     }
 
     pub(crate) fn links(&self) -> Vec<LinkStatus> {

@@ -2,8 +2,7 @@
 
 //! Read-only snapshots of a node, from which its metrics and its admin space are made.
 
-use zonda_codec::{Endpoint, Locator, ZenohId};
-use zonda_transport::listen::{ListenCounts, Listening};
+use zonda_codec::{Locator, ZenohId};
 
 use crate::{
     metrics::{self, Sample},
@@ -11,7 +10,7 @@ use crate::{
     node::{handle::Node, limits::LimitStatus, memory::Usage, shared::Shared, state::State},
     peers::{
         dials::EndpointStatus, discovery::DiscoveryStatus, ended::EndedLinks, groups::GroupStatus,
-        refusals::TurnedAway,
+        refusals::TurnedAway, state::ListenerStatus,
     },
 };
 
@@ -31,14 +30,6 @@ pub(crate) struct Snapshot {
     pub(crate) discovery: DiscoveryStatus,
 }
 
-/// State of a listener.
-pub(crate) struct ListenerStatus {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) counts: ListenCounts,
-    /// Handshakes that have not ended.
-    pub(crate) pending: usize,
-}
-
 /// Description of a node in brief, under its lock.
 pub(crate) struct Overview<'s> {
     pub(crate) zid: ZenohId,
@@ -54,14 +45,15 @@ pub(crate) struct Overview<'s> {
 
 impl Shared {
     pub(crate) fn overview<'s>(&'s self, state: &'s State) -> Overview<'s> {
-        let listening = state.listening.iter();
         let neighbours = state.faces.values().filter(|face| !face.is_group());
         Overview {
             zid: self.zid,
             metadata: &self.settings.metadata,
-            locators: listening.flat_map(Listening::locators).collect(),
+            locators: state.peers.locators(),
             neighbours: neighbours.map(|face| &face.status).collect(),
-            endpoints: state.dials.describe(|face| state.faces.contains_key(&face)),
+            endpoints: state
+                .peers
+                .describe_endpoints(|face| state.faces.contains_key(&face)),
             turned_away: self.refusals.describe(),
         }
     }
@@ -89,22 +81,12 @@ impl Node {
             slow_consumers: self.slow_consumers(),
             turned_away: self.turned_away(),
             endpoints: self.endpoints(),
-            listeners: self.listeners(),
+            listeners: self.shared.state.lock().peers.listeners(),
             groups: self.groups(),
             limits: self.limits(),
             filters: self.shared.hooks.samples(),
             usage: self.usage(),
             discovery: self.discovery(),
         }
-    }
-
-    fn listeners(&self) -> Vec<ListenerStatus> {
-        let state = self.shared.state.lock();
-        let status = |listener: &Listening| ListenerStatus {
-            endpoint: listener.endpoint().clone(),
-            counts: listener.counts(),
-            pending: listener.pending(),
-        };
-        state.listening.iter().map(status).collect()
     }
 }

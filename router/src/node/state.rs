@@ -13,7 +13,6 @@ use std::{
 
 use zonda_codec::Locator;
 use zonda_transport::{
-    listen::Listening,
     multicast::{Group, Member},
     outbox::Outbox,
 };
@@ -27,10 +26,7 @@ use crate::{
         sessions::{Attached, UndeclaredRoutes},
     },
     notify::listeners::Listener,
-    peers::{
-        away::RecentlyLost, dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
-        neighbours::Neighbours, slow::SlowConsumers,
-    },
+    peers::{links::Links, state::Peers},
     query::Queries,
     table::{Action, FaceId, ForwardingTable},
 };
@@ -110,8 +106,7 @@ impl Face {
 pub(crate) struct State {
     pub(crate) table: ForwardingTable,
     pub(crate) faces: HashMap<FaceId, Face>,
-    /// Nodes that are connected, or admitted and about to be (`None`).
-    pub(crate) neighbours: Neighbours,
+    pub(crate) peers: Peers,
     pub(crate) sinks: HashMap<u32, Sink>,
     /// Listeners of the session to the table's notices.
     pub(crate) listeners: HashMap<u32, Arc<Listener>>,
@@ -125,19 +120,10 @@ pub(crate) struct State {
     pub(crate) described: CachedText,
     /// True while a task removes the entities of neighbours that are gone.
     pub(crate) sweeping: bool,
-    pub(crate) listening: Vec<Listening>,
-    pub(crate) dials: Dials,
-    /// Counts of the messages for neighbours that are gone.
-    pub(crate) ended: EndedLinks,
     /// Messages lost because neighbours had not taken them when the node was closed.
     pub(crate) lost_by_closing: Vec<Lost>,
-    /// Routers that were lost a moment ago.
-    pub(crate) lost_ago: RecentlyLost,
-    /// Neighbours that were too slow.
-    pub(crate) slow: SlowConsumers,
     /// Evicted neighbours whose memory is not free yet.
     pub(crate) leavers: EvictedConnections,
-    pub(crate) discovery: Discovery,
 }
 
 impl State {

@@ -78,7 +78,7 @@ impl Shared {
         // a known id is one more link, or replaces a silent connection; a new one may evict a
         // silent neighbour
         let mut state = self.state.lock();
-        let (gone, reason, reached) = match state.neighbours.contains(&zid) {
+        let (gone, reason, reached) = match state.peers.neighbours.contains(&zid) {
             true => {
                 let refused =
                     match state.reserve_link(newcomer.established, self.settings.max_links) {
@@ -99,7 +99,7 @@ impl Shared {
                 }
             },
         };
-        state.neighbours.reserve(zid, newcomer.group);
+        state.peers.neighbours.reserve(zid, newcomer.group);
         drop(state);
         // close the evicted connection without the lock
         if let Some(EvictedPeer { outbox, who }) = gone {
@@ -118,10 +118,10 @@ impl Shared {
         group: Option<AddressGroup>,
     ) -> Result<Option<EvictedPeer>, Reached> {
         let (in_all, each) = (self.limits.sessions_max, self.limits.sessions_per_address);
-        let is_over = group.is_some_and(|group| state.neighbours.count_of(group) >= each);
+        let is_over = group.is_some_and(|group| state.peers.neighbours.count_of(group) >= each);
         let among = match group {
             Some(group) if is_over => Some(group),
-            _ if state.neighbours.len() < in_all => return Ok(None),
+            _ if state.peers.neighbours.len() < in_all => return Ok(None),
             _ => None,
         };
         let limit = match is_over {
@@ -132,7 +132,7 @@ impl Shared {
             let who = group.map_or_else(|| "a node".to_owned(), |group| group.to_string());
             return Err(Reached { limit, who });
         };
-        state.neighbours.remove(&gone.1);
+        state.peers.neighbours.remove(&gone.1);
         Ok(Some(gone.0))
     }
 
@@ -143,10 +143,10 @@ impl Shared {
         let Some(patience) = self.rival_of(newcomer) else {
             return;
         };
-        let is_clear = |state: &State| match state.neighbours.face(&zid) {
+        let is_clear = |state: &State| match state.peers.neighbours.face(&zid) {
             // the older connection has ended, or the newcomer is one more link of it
             Some(_) => state.older(newcomer).is_none(),
-            None => !state.neighbours.contains(&zid),
+            None => !state.peers.neighbours.contains(&zid),
         };
         self.wait_until(Instant::now() + patience, is_clear).await;
     }
@@ -155,11 +155,11 @@ impl Shared {
     /// is one. Probes it unless there was a sign of life recently.
     fn rival_of(&self, newcomer: &Established) -> Option<Duration> {
         let mut state = self.state.lock();
-        if !state.neighbours.contains(&newcomer.zid) {
+        if !state.peers.neighbours.contains(&newcomer.zid) {
             return None;
         }
         // a node whose handshake has just ended has a place and no face yet
-        let Some(face) = state.neighbours.face(&newcomer.zid) else {
+        let Some(face) = state.peers.neighbours.face(&newcomer.zid) else {
             return Some(END);
         };
         state.older(newcomer)?;
@@ -179,12 +179,12 @@ impl State {
     fn silent_neighbour(&self, among: Option<AddressGroup>) -> Option<(EvictedPeer, ZenohId)> {
         let silent = self.faces.iter().filter_map(|(id, face)| {
             let zid = face.status.zid;
-            let group = self.neighbours.group(&zid)?;
-            let counts = self.neighbours.face(&zid) == Some(*id) && !face.has_spoken();
+            let group = self.peers.neighbours.group(&zid)?;
+            let counts = self.peers.neighbours.face(&zid) == Some(*id) && !face.has_spoken();
             (counts && among.is_none_or(|among| among == group)).then_some((group, face))
         });
         let (_, face) = silent.max_by_key(|(group, face)| {
-            let size = self.neighbours.count_of(*group);
+            let size = self.peers.neighbours.count_of(*group);
             (size, std::cmp::Reverse(face.since))
         })?;
         Some((EvictedPeer::of(face), face.status.zid))
@@ -199,7 +199,7 @@ impl State {
         let user = |established: &Established| established.options.user().map(str::to_owned);
         let is_same_user =
             user(established).is_some_and(|user| face.status.options.user() == Some(user.as_str()));
-        let is_same_address = group.is_some() && group == self.neighbours.group(&zid);
+        let is_same_address = group.is_some() && group == self.peers.neighbours.group(&zid);
         // a live neighbour sends something four times in each lease
         let patience = match is_same_user || is_same_address {
             true => face.lease * 3 / 8,
@@ -223,7 +223,9 @@ impl State {
     /// Returns the older connection with a newcomer's id, unless the newcomer has proved to be that
     /// very node, which opens one more link.
     fn older(&self, newcomer: &Established) -> Option<&Face> {
-        let face = self.faces.get(&self.neighbours.face(&newcomer.zid)?)?;
+        let face = self
+            .faces
+            .get(&self.peers.neighbours.face(&newcomer.zid)?)?;
         let key = newcomer.options.multilink();
         let is_same_node = key.is_some() && key == face.status.options.multilink();
         (!is_same_node).then_some(face)

@@ -36,6 +36,9 @@ use crate::{
         connection_log::EndedConnection,
         join::{Joined, ReservedLink},
         links::{LinkHandle, Links, MultilinkConnection},
+        notes,
+        reasons::Loss,
+        rejoin, trust,
     },
     table::{FaceId, FaceInfo, FaceKind, scouting::Link as LinkTo},
 };
@@ -63,13 +66,19 @@ impl Admission for PeerAdmission {
                 shared.wait_for_own_attempt(established.zid).await;
             }
             shared.probe_older(&established).await;
-            shared.wait_for_return(&established).await;
+            rejoin::wait_for_return(&shared, &established).await;
         }
     }
 
     fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
-        self.shared.check_trust(established, &self.listener)?;
+        let shared = &self.shared;
+        trust::check(
+            &shared.settings,
+            &shared.limits,
+            established,
+            &self.listener,
+        )?;
         if is_single && self.shared.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
@@ -86,7 +95,7 @@ impl Admission for PeerAdmission {
     }
 
     fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
-        self.shared.note_refused(listener, remote, &error);
+        notes::note_refused(&self.shared, listener, remote, &error);
     }
 }
 
@@ -109,8 +118,8 @@ impl Shared {
 
     fn release(&self, zid: ZenohId) {
         let mut state = self.state.lock();
-        if state.neighbours.get(&zid) == Some(None) {
-            state.neighbours.remove(&zid);
+        if state.peers.neighbours.get(&zid) == Some(None) {
+            state.peers.neighbours.remove(&zid);
         } else {
             state.release_link(zid);
         }
@@ -143,7 +152,7 @@ impl Shared {
         let lag_max = stream.lag_max(&established);
         // the node closes the link by it while the reader waits for a silent peer
         let direct = DirectSocket::of(&stream);
-        shared.log_coming(&status);
+        shared.lines.log_coming(&status);
         let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
         let holding = shared.memory.holding();
         let drive = Drive {
@@ -164,7 +173,7 @@ impl Shared {
             keeps_order: lag_max.is_none(),
         };
         let face = shared.update(|state| state.add_face(status, arrived));
-        shared.tell_connected(face, &told);
+        shared.events.tell_connected(face, &told);
         let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
         let is_mesh = told.whatami == WhatAmI::Router && shared.role == WhatAmI::Router;
         let inbound = Inbound::new(node, face, way_out, spoken, routes);
@@ -220,7 +229,8 @@ impl Shared {
                 return;
             };
             if let Some((link, ended)) = lost {
-                node.tell_link_lost(face, link, ended);
+                let loss = || Loss::of(ended, node.is_closed());
+                node.events.tell_link_lost(face, link, loss);
             }
             node.changed.notify(usize::MAX);
         };
@@ -279,8 +289,8 @@ impl Shared {
     /// Returns the stall debt of a new neighbour from its earlier connections.
     fn owed(&self, status: &LinkStatus) -> Duration {
         let state = self.state.lock();
-        let group = state.neighbours.group(&status.zid);
-        state.slow.owed(Instant::now(), status.zid, group)
+        let group = state.peers.neighbours.group(&status.zid);
+        state.peers.slow.owed(Instant::now(), status.zid, group)
     }
 
     /// Returns the timers of a new connection: lease and keep-alive.
@@ -325,21 +335,21 @@ impl Shared {
                 && *ended == Ended::TooSlow
             {
                 let (zid, debt) = (face.status.zid, face.outbox.stall_debt());
-                let group = state.neighbours.group(&zid);
-                is_slow_news = state.slow.note(Instant::now(), zid, group, debt);
+                let group = state.peers.neighbours.group(&zid);
+                is_slow_news = state.peers.slow.note(Instant::now(), zid, group, debt);
             }
             if let Some(face) = &face
-                && state.neighbours.face(&face.status.zid) == Some(id)
+                && state.peers.neighbours.face(&face.status.zid) == Some(id)
             {
-                state.neighbours.remove(&face.status.zid);
+                state.peers.neighbours.remove(&face.status.zid);
                 if face.dialed && !self.is_closed() {
                     state.table.expect_back(face.status.zid, Instant::now());
                 }
             }
             // account for the messages that it did not take
             if let Some(face) = &face {
-                state.ended.add(&face.outbox);
-                self.note_away(state, &face.status);
+                state.peers.ended.add(&face.outbox);
+                state.peers.note_away(self.role, &face.status);
                 self.note_lost(state, face.status.zid, &face.outbox, ended);
             }
             // the table removes its entities and announces that
@@ -347,7 +357,7 @@ impl Shared {
             let zid = face.as_ref().map(|face| face.status.zid);
             let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
             let is_left = zid.is_some_and(|zid| state.link_to(&zid) == LinkTo::None);
-            is_missed = is_left && state.dials.opened(id).is_some();
+            is_missed = is_left && state.peers.dials.opened(id).is_some();
             // Routes of the session may lead to it. They are dropped without the lock, because user
             // code may run then.
             let routes = std::mem::take(&mut state.undeclared);
@@ -368,16 +378,21 @@ impl Shared {
         if sweeps {
             Self::start_sweeping(self);
         }
-        self.tell_lost(id, ended);
+        let loss = || Loss::of(ended, self.is_closed());
+        self.events.tell_lost(id, loss);
+        if self.is_closed() && self.events.has_declared_all() {
+            self.events.end_listeners();
+        }
         if let Some(face) = removed {
-            self.log_going(&EndedConnection {
+            let gone = EndedConnection {
                 link: &face.status,
                 stood: face.since.elapsed(),
                 ended,
                 unsent: face.outbox.unsent(),
                 is_missed,
                 is_slow_news,
-            });
+            };
+            self.lines.log_going(&gone, self.is_closed());
         }
         self.changed.notify(usize::MAX);
     }
@@ -393,7 +408,7 @@ impl State {
             self.table.expect_reordering(face);
         }
         self.gossip_first(face, &status, declarations);
-        self.neighbours.settle(status.zid, face);
+        self.peers.neighbours.settle(status.zid, face);
         self.keep_face(face, status, arrived);
         face
     }

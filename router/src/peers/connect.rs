@@ -17,10 +17,7 @@ use zonda_transport::{
 use crate::{
     config::Retry,
     node::shared::Shared,
-    peers::{
-        links::LinkHandle,
-        reasons::{Refusal, RefusalKind},
-    },
+    peers::{attempt::Attempt, links::LinkHandle, notes, rejoin},
     table::scouting,
 };
 
@@ -44,34 +41,12 @@ impl Kept {
     }
 }
 
-/// Cause of an attempt that did not end in a new connection.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum Attempt {
-    #[error(transparent)]
-    Dial(#[from] DialError),
-    /// The node at this endpoint is connected already.
-    #[error("already connected to the node at {0}")]
-    Known(Endpoint),
-    #[error("the session is closed")]
-    Closed,
-}
-
-impl Attempt {
-    pub(crate) fn kind(&self) -> RefusalKind {
-        match self {
-            Attempt::Dial(error) => Refusal::from(error).kind,
-            Attempt::Known(_) => RefusalKind::MaxLinks,
-            Attempt::Closed => RefusalKind::Closing,
-        }
-    }
-}
-
 impl Shared {
     /// Attempts to connect to one endpoint once, and notes the result.
     async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
-        shared.note_begin(endpoint);
+        notes::note_begin(shared, endpoint);
         let result = Self::attempt_untold(shared, endpoint).await;
-        shared.note_attempt(endpoint, &result);
+        notes::note_attempt(shared, endpoint, &result);
         result
     }
 
@@ -122,7 +97,7 @@ impl Shared {
         for endpoint in endpoints {
             match Self::attempt(shared, endpoint).await {
                 Ok(face) => {
-                    shared.note_reached(endpoints);
+                    notes::note_reached(shared, endpoints);
                     return Ok(face);
                 }
                 Err(known @ Attempt::Known(_)) if shared.role != WhatAmI::Client => {
@@ -153,7 +128,7 @@ impl Shared {
                 let since = Instant::now();
                 shared.wait_until_gone(face).await;
                 failures.lose();
-                shared.stay_away().await;
+                rejoin::stay_away(&shared).await;
                 if since.elapsed() >= SETTLED {
                     backoff.reset();
                 }
@@ -162,7 +137,7 @@ impl Shared {
             match Self::attempt_any(&shared, &endpoints).await {
                 Ok(connected) => {
                     if let Some(lost) = failures.end(&endpoints) {
-                        shared.log_return(&names(&endpoints), lost);
+                        shared.lines.log_return(&names(&endpoints), lost);
                     }
                     face = Some(connected);
                     continue;
@@ -176,7 +151,7 @@ impl Shared {
             }
             // back off after a failure
             let wait = backoff.next_wait_apart();
-            shared.note_retry(&endpoints, Some(wait));
+            notes::note_retry(&shared, &endpoints, Some(wait));
             shared.pause(wait).await;
         }
     }
@@ -223,7 +198,13 @@ impl Shared {
         if shared.settings.max_links < 2 {
             return;
         }
-        let opened = shared.state.lock().dials.opened(standing.face).cloned();
+        let opened = shared
+            .state
+            .lock()
+            .peers
+            .dials
+            .opened(standing.face)
+            .cloned();
         for group in &shared.settings.connect_groups.together {
             if !group
                 .iter()
@@ -246,9 +227,9 @@ impl Shared {
         let own = std::slice::from_ref(&endpoint);
         let mut backoff = shared.backoff_any(own);
         while !shared.is_closed() {
-            shared.note_begin(&endpoint);
+            notes::note_begin(&shared, &endpoint);
             let joined = Self::attempt_joining(&shared, &endpoint).await;
-            shared.note_attempt(&endpoint, &joined);
+            notes::note_attempt(&shared, &endpoint, &joined);
             match joined {
                 Ok(standing) => {
                     let since = Instant::now();
@@ -260,7 +241,7 @@ impl Shared {
                 Err(failure) => tracing::debug!("{failure}"),
             }
             let wait = backoff.next_wait();
-            shared.note_retry(own, Some(wait));
+            notes::note_retry(&shared, own, Some(wait));
             shared.pause(wait).await;
         }
     }

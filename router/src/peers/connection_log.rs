@@ -15,7 +15,7 @@ use std::{
 use zonda_codec::{WhatAmI, transport::reason};
 use zonda_transport::{driver::Ended, outbox::Unsent, text::shown};
 
-use crate::{model::LinkStatus, node::shared::Shared};
+use crate::{model::LinkStatus, peers::lines::Lines};
 
 /// Connection that has ended.
 pub(crate) struct EndedConnection<'a> {
@@ -76,10 +76,10 @@ impl Display for Hint {
     }
 }
 
-impl Shared {
+impl Lines {
     /// Logs that a neighbour has connected, or this node to it.
     pub(crate) fn log_coming(&self, link: &LinkStatus) {
-        let Some(left_out) = self.lines.usual.admit(Instant::now()) else {
+        let Some(left_out) = self.usual.admit(Instant::now()) else {
             return;
         };
         let link_kind = NamedNeighbour(link);
@@ -91,14 +91,14 @@ impl Shared {
 
     /// Logs that one of these endpoints is connected again.
     pub(crate) fn log_return(&self, endpoints: &str, lost: Instant) {
-        if let Some(left_out) = self.lines.losses.admit(Instant::now()) {
+        if let Some(left_out) = self.losses.admit(Instant::now()) {
             let after = lost.elapsed();
             tracing::warn!("connected to {endpoints} again after {after:.1?}{left_out}");
         }
     }
 
-    /// Logs that a neighbour has gone, or was closed.
-    pub(crate) fn log_going(&self, gone: &EndedConnection<'_>) {
+    /// Logs that a neighbour has gone, or was closed. `is_closed` is true if this node closes.
+    pub(crate) fn log_going(&self, gone: &EndedConnection<'_>, is_closed: bool) {
         let EndedConnection {
             link,
             stood,
@@ -106,7 +106,7 @@ impl Shared {
             unsent,
             ..
         } = gone;
-        if self.is_closed() && !ended.is_departure() && !unsent.is_nothing() {
+        if is_closed && !ended.is_departure() && !unsent.is_nothing() {
             // the outcome of the close names this neighbour and its lost messages; a line here
             // would repeat that
             return;
@@ -120,14 +120,14 @@ impl Shared {
         );
         let says_goodbye = matches!(ended, Ended::Remote(reason::GENERIC));
         let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);
-        let quota = &self.lines.losses;
+        let quota = &self.losses;
         if gone.is_slow_news {
             if let Some(left_out) = quota.admit(Instant::now()) {
                 tracing::warn!(
                     "the link to {named} is closed after {stood}, because it is a slow consumer: it read too slowly while sources waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute){left_out}"
                 );
             }
-        } else if gone.is_missed && !self.is_closed() {
+        } else if gone.is_missed && !is_closed {
             if let Some(left_out) = quota.admit(Instant::now()) {
                 tracing::warn!(
                     "lost the link to {named} after {stood}: {ended}{hint}{lost}; trying again{left_out}"
@@ -137,7 +137,7 @@ impl Shared {
             if let Some(left_out) = quota.admit(Instant::now()) {
                 tracing::warn!("the link to {named} ended after {stood}: {ended}{lost}{left_out}");
             }
-        } else if let Some(left_out) = self.lines.usual.admit(Instant::now()) {
+        } else if let Some(left_out) = self.usual.admit(Instant::now()) {
             tracing::info!("{named} has gone after {stood}: {ended}{lost}{left_out}");
         }
     }

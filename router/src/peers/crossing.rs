@@ -45,8 +45,8 @@ enum Rival {
 impl State {
     fn rival(&self, newcomer: &Established) -> Rival {
         let zid = newcomer.zid;
-        let Some(face) = self.neighbours.face(&zid) else {
-            return match self.neighbours.contains(&zid) {
+        let Some(face) = self.peers.neighbours.face(&zid) else {
+            return match self.peers.neighbours.contains(&zid) {
                 true => Rival::Silent(None),
                 false => Rival::Gone,
             };
@@ -93,7 +93,7 @@ impl Shared {
                 self.reserve(newcomer)
             }
             Rival::Silent(Some(silent)) => {
-                state.neighbours.reserve(zid, None);
+                state.peers.neighbours.reserve(zid, None);
                 drop(state);
                 silent.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
                 Ok(())

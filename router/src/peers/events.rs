@@ -287,7 +287,7 @@ impl ConnectionListener {
 
 /// Listeners, and the open links as reported to them.
 #[derive(Debug)]
-pub(crate) struct Events(pub(crate) Mutex<Known>);
+pub(crate) struct Events(pub(super) Mutex<Known>);
 
 impl Default for Events {
     fn default() -> Self {
@@ -296,12 +296,12 @@ impl Default for Events {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) listeners: Vec<Arc<ConnectionListener>>,
+pub(super) struct Known {
+    pub(super) listeners: Vec<Arc<ConnectionListener>>,
     /// Links by their numbers, in the order in which they were opened.
-    pub(crate) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
+    pub(super) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
     /// Latest events, for the admin space.
-    pub(crate) recent: Recent,
+    pub(super) recent: Recent,
 }
 
 impl Events {

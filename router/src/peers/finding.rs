@@ -24,7 +24,7 @@ use crate::{
         shared::Shared,
         state::{Face, State},
     },
-    peers::neighbours::Neighbours,
+    peers::{neighbours::Neighbours, state::Peers},
     scouting::{Options, ScoutHandler, Service, this_host},
     table::{
         FaceId, Gossip,
@@ -43,7 +43,7 @@ impl State {
     /// Queues gossip as the first messages of a new link, in front of `declarations`, the actions
     /// from that index on.
     pub(crate) fn gossip_first(&mut self, face: FaceId, status: &LinkStatus, declarations: usize) {
-        let Some(gossip) = &mut self.discovery.gossip else {
+        let Some(gossip) = &mut self.peers.discovery.gossip else {
             return;
         };
         let at = declarations.min(self.actions.len());
@@ -57,25 +57,25 @@ impl State {
     /// this node should scout again.
     pub(crate) fn lose(&mut self, face: FaceId, zid: ZenohId, ended: &Ended) -> bool {
         let now = Instant::now();
-        if let Some(gossip) = &mut self.discovery.gossip {
+        if let Some(gossip) = &mut self.peers.discovery.gossip {
             gossip.remove_link(face, &mut self.actions);
         }
-        if !self.neighbours.contains(&zid) {
+        if !self.peers.neighbours.contains(&zid) {
             let parting = match ended {
                 Ended::Remote(reason::GENERIC) => LinkEnding::Goodbye,
                 Ended::Local => LinkEnding::Closed,
                 _ => LinkEnding::Broken,
             };
-            self.discovery.candidates.lost(&zid, parting, now);
+            self.peers.discovery.candidates.lost(&zid, parting, now);
         }
         self.faces.values().all(Face::is_group)
     }
 
     /// Announces the present listeners in gossip and in the mesh.
     fn tell_own(&mut self, host: Host) {
-        let listening = self.listening.iter().flat_map(Listening::locators);
+        let listening = self.peers.listening.iter().flat_map(Listening::locators);
         let listening: Vec<Locator> = listening.collect();
-        if let Some(gossip) = &mut self.discovery.gossip {
+        if let Some(gossip) = &mut self.peers.discovery.gossip {
             let table = &mut self.table;
             table.set_own_locators(&listening, &host, &mut self.actions);
             gossip.set_own(listening, host, &mut self.actions);
@@ -84,7 +84,7 @@ impl State {
 
     /// Returns the state of the link to a node.
     pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
-        link_to(&self.neighbours, zid)
+        link_to(&self.peers.neighbours, zid)
     }
 }
 
@@ -111,7 +111,7 @@ impl Shared {
             host: RefCell::default(),
         };
         match Service::start(options, asks, scouted) {
-            Ok(service) => shared.state.lock().discovery.service = Some(service),
+            Ok(service) => shared.state.lock().peers.discovery.service = Some(service),
             Err(error) => tracing::warn!("no scouting: {error}"),
         }
     }
@@ -148,10 +148,11 @@ impl Shared {
             // trees and gossip read it, and gossip finds nodes
             let State {
                 table,
-                discovery,
+                peers,
                 actions,
                 ..
             } = state;
+            let discovery = &mut peers.discovery;
             table.set_mesh_clock(unix_ms());
             table.handle_link_states(face, &states, actions);
             if let Some(gossip) = &mut discovery.gossip {
@@ -188,14 +189,14 @@ impl Shared {
         let now = Instant::now();
         let mut state = shared.state.lock();
         // a client has one link; attempts under way count as well
-        if shared.role == WhatAmI::Client && !state.neighbours.is_empty() {
+        if shared.role == WhatAmI::Client && !state.peers.neighbours.is_empty() {
             return;
         }
-        let State {
+        let Peers {
             discovery,
             neighbours,
             ..
-        } = &mut *state;
+        } = &mut state.peers;
         let link = |zid: &ZenohId| link_to(neighbours, zid);
         // candidates whose time has come, within the limit of failures
         let held_back = discovery.candidates.counts().failed_too_often;
@@ -218,18 +219,15 @@ impl Shared {
     pub(crate) fn discover_on(shared: &Arc<Self>) {
         let state = shared.state.lock();
         let now = Instant::now();
-        let due = state.discovery.candidates.deadline();
+        let due = state.peers.discovery.candidates.deadline();
         let is_due = due.is_some_and(|at| at <= now);
-        let gossips = state.discovery.gossip.as_ref();
+        let gossips = state.peers.discovery.gossip.as_ref();
         let is_late = gossips.is_some_and(Gossip::has_late_news);
         drop(state);
         if is_late {
             shared.update(|state| {
-                let State {
-                    discovery, actions, ..
-                } = state;
-                if let Some(gossip) = &mut discovery.gossip {
-                    gossip.tick(actions);
+                if let Some(gossip) = &mut state.peers.discovery.gossip {
+                    gossip.tick(&mut state.actions);
                 }
             });
         }
@@ -241,7 +239,7 @@ impl Shared {
     /// Scouts again, because no neighbour is left.
     pub(crate) fn ask_again(&self) {
         let state = self.state.lock();
-        if let Some(service) = &state.discovery.service
+        if let Some(service) = &state.peers.discovery.service
             && !self.is_closed()
             && self.scouts(&self.settings.scouting())
         {
@@ -318,7 +316,7 @@ impl ScoutHandler for Scouted {
             teller: None,
         };
         let now = Instant::now();
-        let is_due = node.state.lock().discovery.hear(found, now);
+        let is_due = node.state.lock().peers.discovery.hear(found, now);
         if is_due {
             Shared::connect_to_found(&node);
         }
@@ -335,7 +333,7 @@ impl ScoutHandler for Scouted {
             false => None,
         };
         let mut state = node.state.lock();
-        let counts = &mut state.discovery.scouts;
+        let counts = &mut state.peers.discovery.scouts;
         match (may, &hello) {
             (false, _) => counts.over_limit += 1,
             (true, None) => counts.unreachable += 1,

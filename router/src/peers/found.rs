@@ -15,7 +15,7 @@ use zonda_transport::protocol::options::LocalOptions;
 use crate::{
     model::OpenError,
     node::{handle::Node, shared::Shared, state::State},
-    peers::connect::Attempt,
+    peers::attempt::Attempt,
     table::scouting::{self, Link, Outcome},
 };
 
@@ -61,10 +61,10 @@ impl Shared {
         // record the result, and let the next candidates begin
         let mut state = shared.state.lock();
         if let Some(error) = failure {
-            state.discovery.last_failure = Some(error.to_string());
+            state.peers.discovery.last_failure = Some(error.to_string());
         }
         let is_linked = state.link_to(&zid) == Link::Up;
-        let candidates = &mut state.discovery.candidates;
+        let candidates = &mut state.peers.discovery.candidates;
         candidates.ended(&zid, is_linked, Instant::now());
         drop(state);
         // the admission of a link of that node may wait for this
@@ -75,13 +75,13 @@ impl Shared {
 
     /// Returns true if a locator of a node may be tried now.
     fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
-        let candidates = &mut self.state.lock().discovery.candidates;
+        let candidates = &mut self.state.lock().peers.discovery.candidates;
         candidates.begin(zid, locator, Instant::now())
     }
 
     /// Records the result of an attempt at a locator.
     fn note_tried(&self, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
-        let candidates = &mut self.state.lock().discovery.candidates;
+        let candidates = &mut self.state.lock().peers.discovery.candidates;
         let outcome = match dialed {
             // the node has said goodbye since, so no neighbour is to blame
             Err(_) if candidates.has_left(zid) => Outcome::Declined,
@@ -100,13 +100,17 @@ impl Shared {
     /// Returns true if this node is about to open a link to that one, and that link is preferred.
     pub(crate) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
         let state = self.state.lock();
-        state.discovery.candidates.prefers_own(zid, Instant::now())
+        state
+            .peers
+            .discovery
+            .candidates
+            .prefers_own(zid, Instant::now())
     }
 
     /// Waits briefly for the result of this node's own attempt to connect to that node.
     pub(crate) async fn wait_for_own_attempt(&self, zid: ZenohId) {
         let limit = |state: &State| {
-            let candidates = &state.discovery.candidates;
+            let candidates = &state.peers.discovery.candidates;
             candidates.waits_for_own_until(&zid, Instant::now())
         };
         let until = limit(&self.state.lock());

@@ -141,7 +141,13 @@ impl Handler for Listener {
 
 impl GroupHandler for Listener {
     fn hears_otherwise(&self, member: &ZenohId) -> bool {
-        self.shared.state.lock().neighbours.face(member).is_some()
+        self.shared
+            .state
+            .lock()
+            .peers
+            .neighbours
+            .face(member)
+            .is_some()
     }
 
     fn members_changed(&mut self, members: &[Member]) {

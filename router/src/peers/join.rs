@@ -53,7 +53,7 @@ impl State {
     }
 
     fn links_of(&mut self, zid: ZenohId) -> Option<&mut Links> {
-        let face = self.neighbours.face(&zid)?;
+        let face = self.peers.neighbours.face(&zid)?;
         self.faces.get_mut(&face)?.links.as_mut()
     }
 
@@ -93,7 +93,7 @@ impl Shared {
         let zid = link.established.zid;
         // a neighbour without a connection of several links gets a new one
         let mut state = shared.state.lock();
-        let face = state.neighbours.face(&zid);
+        let face = state.peers.neighbours.face(&zid);
         let bundle = state.links_of(zid).and_then(|l| l.connection());
         drop(state);
         let (Some(face), Some(bundle)) = (face, bundle) else {
@@ -158,7 +158,7 @@ impl Shared {
         drop(state);
         // the first link is reported as the connection
         if let Some(status) = joined.filter(|_| link > 0) {
-            self.tell_joined(face, link, status);
+            self.events.tell_joined(face, link, status);
         }
         self.changed.notify(usize::MAX);
         let link = Some(link);

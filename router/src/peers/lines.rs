@@ -17,9 +17,9 @@ const PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Lines {
     /// Limit of lines about neighbours that come and go.
-    pub(crate) usual: LogQuota,
+    pub(super) usual: LogQuota,
     /// Limit of lines about losses.
-    pub(crate) losses: LogQuota,
+    pub(super) losses: LogQuota,
 }
 
 impl Default for Lines {

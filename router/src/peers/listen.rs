@@ -16,7 +16,7 @@ use crate::{
     config::TimeLimit,
     model::OpenError,
     node::{handle::Node, shared::Shared},
-    peers::admit::PeerAdmission,
+    peers::{admit::PeerAdmission, trust},
 };
 
 impl Node {
@@ -48,7 +48,7 @@ impl Node {
             }
         }
         // all listeners are known now
-        shared.tell_of_open_mesh();
+        trust::tell_of_open_mesh(&shared.settings);
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl Shared {
         let late = match shared.is_closed() {
             true => Some(listening),
             false => {
-                state.listening.push(listening);
+                state.peers.listening.push(listening);
                 None
             }
         };

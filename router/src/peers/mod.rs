@@ -2,7 +2,7 @@
 
 //! Neighbours of a node: how they are found, connected, admitted and lost.
 //!
-//! - `listen`, `connect`, `dials`: connections that come in, and those that this node opens;
+//! - `listen`, `connect`, `attempt`, `dials`: connections that come in, and those that this node opens;
 //! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one
 //!   neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
@@ -10,10 +10,12 @@
 //!   reported and counted;
 //! - `groups`: multicast groups, whose members have no connections;
 //! - `oam`: messages about the network itself, dispatched by id;
-//! - `slow`: neighbours that did not keep pace.
+//! - `slow`: neighbours that did not keep pace;
+//! - `state`: the part of the node's state for all of these.
 
 pub(crate) mod admission;
 pub(crate) mod admit;
+pub(crate) mod attempt;
 pub(crate) mod away;
 pub(crate) mod connect;
 pub(crate) mod connection_log;
@@ -31,11 +33,12 @@ pub(crate) mod links;
 pub(crate) mod listen;
 pub(crate) mod neighbours;
 pub(crate) mod notes;
-mod oam;
+pub(crate) mod oam;
 pub(crate) mod reasons;
 mod recent;
 pub(crate) mod refusals;
 mod rejoin;
 pub(crate) mod slow;
+pub(crate) mod state;
 mod telling;
 mod trust;

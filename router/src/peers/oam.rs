@@ -14,12 +14,10 @@ type Handler = fn(&Arc<Shared>, FaceId, &[u8]);
 /// Handlers of OAM messages by id; messages with any other id are ignored.
 const HANDLERS: [(u16, Handler); 1] = [(Oam::LINK_STATE, Shared::hear_link_states)];
 
-impl Shared {
-    /// Handles an OAM message from a neighbour.
-    pub(crate) fn hear_oam(shared: &Arc<Self>, face: FaceId, oam: &Oam<'_>) {
-        let handler = HANDLERS.iter().find(|(id, _)| *id == oam.id);
-        if let (Some((_, handle)), OamBody::Buf(body)) = (handler, oam.body) {
-            handle(shared, face, body);
-        }
+/// Handles an OAM message from a neighbour.
+pub(crate) fn hear(shared: &Arc<Shared>, face: FaceId, oam: &Oam<'_>) {
+    let handler = HANDLERS.iter().find(|(id, _)| *id == oam.id);
+    if let (Some((_, handle)), OamBody::Buf(body)) = (handler, oam.body) {
+        handle(shared, face, body);
     }
 }

@@ -249,6 +249,18 @@ impl fmt::Display for Loss {
     }
 }
 
+impl Loss {
+    /// Returns the cause of a link's end. While this node closes, every link counts as closed by
+    /// it.
+    pub(super) fn of(ended: &Ended, is_closed: bool) -> Loss {
+        let mut loss = Loss::from(ended);
+        if is_closed {
+            loss.kind = LossKind::ClosedHere;
+        }
+        loss
+    }
+}
+
 impl From<&Ended> for Loss {
     fn from(ended: &Ended) -> Loss {
         let kind = match ended {

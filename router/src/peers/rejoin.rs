@@ -12,36 +12,37 @@ use zonda_transport::protocol::parameters::Established;
 
 use crate::{
     model::LinkStatus,
-    node::{shared::Shared, state::State},
-    peers::away::AWAY,
+    node::shared::Shared,
+    peers::{away::AWAY, state::Peers},
 };
 
-impl Shared {
-    /// Notes that a neighbour is lost.
-    pub(crate) fn note_away(&self, state: &mut State, gone: &LinkStatus) {
-        if self.role == WhatAmI::Router && gone.whatami == WhatAmI::Router {
-            state.lost_ago.note(gone.zid, Instant::now());
+impl Peers {
+    /// Notes that a node of the role `own` has lost a neighbour.
+    pub(super) fn note_away(&mut self, own: WhatAmI, gone: &LinkStatus) {
+        if own == WhatAmI::Router && gone.whatami == WhatAmI::Router {
+            self.lost_ago.note(gone.zid, Instant::now());
         }
     }
+}
 
-    /// Waits until a router may come back to this one that has just lost it.
-    pub(crate) async fn wait_for_return(&self, established: &Established) {
-        if self.role != WhatAmI::Router || established.whatami != WhatAmI::Router {
-            return;
-        }
-        let rest = || {
-            let state = self.state.lock();
-            state.lost_ago.rest(established.zid, Instant::now())
-        };
-        while let Some(rest) = rest().filter(|_| !self.is_closed()) {
-            self.pause(rest).await;
-        }
+/// Waits until a router may come back to this one that has just lost it.
+pub(super) async fn wait_for_return(shared: &Shared, established: &Established) {
+    if shared.role != WhatAmI::Router || established.whatami != WhatAmI::Router {
+        return;
     }
+    let rest = || {
+        let state = shared.state.lock();
+        let lost_ago = &state.peers.lost_ago;
+        lost_ago.rest(established.zid, Instant::now())
+    };
+    while let Some(rest) = rest().filter(|_| !shared.is_closed()) {
+        shared.pause(rest).await;
+    }
+}
 
-    /// Waits before this node, a router, connects again after the loss of a link.
-    pub(crate) async fn stay_away(&self) {
-        if self.role == WhatAmI::Router {
-            self.pause(AWAY).await;
-        }
+/// Waits before this node, if it is a router, connects again after the loss of a link.
+pub(super) async fn stay_away(shared: &Shared) {
+    if shared.role == WhatAmI::Router {
+        shared.pause(AWAY).await;
     }
 }

@@ -9,15 +9,15 @@ use std::{
 
 use crate::{
     model::LinkStatus,
-    node::{handle::Node, shared::Shared},
+    node::handle::Node,
     peers::{
-        events::{ConnectionEvent, ConnectionListener, Tell},
-        reasons::{Loss, LossKind},
+        events::{ConnectionEvent, ConnectionListener, Events, Tell},
+        reasons::Loss,
     },
     table::{FaceId, SessionNumber},
 };
 
-impl Shared {
+impl Events {
     /// Reports an event to all listeners. The order of calls is the order of events. The caller
     /// must not hold the state's lock.
     pub(crate) fn tell(&self, event: impl FnOnce() -> ConnectionEvent) {
@@ -41,43 +41,30 @@ impl Shared {
     }
 
     /// Reports that a link has ended, unless it was the last one: the connection ends with that.
-    pub(crate) fn tell_link_lost(&self, face: FaceId, number: u64, reason: impl Into<Loss>) {
+    pub(crate) fn tell_link_lost(&self, face: FaceId, number: u64, reason: impl FnOnce() -> Loss) {
         self.tell_with(|open| {
             let links = open.get_mut(&face).filter(|links| links.len() > 1)?;
             let index = links.iter().position(|(other, _)| *other == number)?;
             let (_, link) = links.remove(index);
-            let reason = self.loss(reason);
+            let reason = reason();
             Some(ConnectionEvent::LinkLost { link, reason })
         });
     }
 
     /// Reports that a neighbour is no longer connected.
-    pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
+    pub(crate) fn tell_lost(&self, face: FaceId, reason: impl FnOnce() -> Loss) {
         self.tell_with(|open| {
             let (_, link) = open.remove(&face)?.pop()?;
-            let reason = self.loss(reason);
+            let reason = reason();
             Some(ConnectionEvent::Lost { link, reason })
         });
-        if self.is_closed() && self.has_declared_all() {
-            self.end_listeners();
-        }
-    }
-
-    /// Returns the cause of a link's end. While this node closes, every link counts as closed by
-    /// it.
-    fn loss(&self, reason: impl Into<Loss>) -> Loss {
-        let mut loss = reason.into();
-        if self.is_closed() {
-            loss.kind = LossKind::ClosedHere;
-        }
-        loss
     }
 
     fn tell_with(
         &self,
         event: impl FnOnce(&mut BTreeMap<FaceId, Vec<(u64, LinkStatus)>>) -> Option<ConnectionEvent>,
     ) {
-        let mut known = self.events.0.lock();
+        let mut known = self.0.lock();
         let Some(event) = event(&mut known.open) else {
             return;
         };
@@ -92,7 +79,7 @@ impl Shared {
 
     /// Returns true if the ends of all links were reported.
     pub(crate) fn has_declared_all(&self) -> bool {
-        self.events.0.lock().open.is_empty()
+        self.0.lock().open.is_empty()
     }
 
     /// Ends the listeners after they have received the waiting events.
@@ -106,7 +93,7 @@ impl Shared {
     }
 
     fn finish_listeners(&self, is: impl Fn(&ConnectionListener) -> bool) {
-        let mut known = self.events.0.lock();
+        let mut known = self.0.lock();
         let listeners: Vec<_> = known.listeners.extract_if(.., |one| is(one)).collect();
         drop(known);
         for listener in &listeners {
@@ -114,20 +101,18 @@ impl Shared {
             listener.call();
         }
     }
-}
 
-impl Node {
-    /// Calls `tell` for every event of connections from now on, and with `history` before that for
-    /// every link that is open. Ends with [`Node::unlisten`].
-    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
-        let shared = &self.shared;
-        if self.is_forked() {
-            let listener = ConnectionListener::new(self.session.number, tell, VecDeque::new());
-            listener.end();
-            return listener;
-        }
+    /// Adds a listener, which gets the open links first if `history` is true. A node that
+    /// `is_closed` reports nothing further.
+    fn listen(
+        &self,
+        session: SessionNumber,
+        tell: Tell,
+        history: bool,
+        is_closed: impl FnOnce() -> bool,
+    ) -> Arc<ConnectionListener> {
         // events that come from here on wait for this lock, and then find the listener
-        let mut known = shared.events.0.lock();
+        let mut known = self.0.lock();
         // open links come first, in the order in which they were opened
         let links = known.open.values().filter(|_| history);
         let links = links.flat_map(|links| {
@@ -136,9 +121,8 @@ impl Node {
                 _ => ConnectionEvent::LinkAdded(link.clone()),
             })
         });
-        let listener = ConnectionListener::new(self.session.number, tell, links.collect());
-        // a closed node reports nothing further
-        match self.is_closed() {
+        let listener = ConnectionListener::new(session, tell, links.collect());
+        match is_closed() {
             true => listener.finish(),
             false => known.listeners.push(Arc::clone(&listener)),
         }
@@ -147,14 +131,8 @@ impl Node {
         listener
     }
 
-    /// Ends a listener: no call of its function begins afterwards; a call under way may still be
-    /// running.
-    pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
-        listener.end();
-        if self.is_forked() {
-            return;
-        }
-        let mut known = self.shared.events.0.lock();
+    fn remove(&self, listener: &Arc<ConnectionListener>) {
+        let mut known = self.0.lock();
         let index = known
             .listeners
             .iter()
@@ -163,5 +141,28 @@ impl Node {
         drop(known);
         // the user's closure may be dropped with it, so no lock is held
         drop(removed);
+    }
+}
+
+impl Node {
+    /// Calls `tell` for every event of connections from now on, and with `history` before that for
+    /// every link that is open. Ends with [`Node::unlisten`].
+    pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
+        let (session, events) = (self.session.number, &self.shared.events);
+        if self.is_forked() {
+            let listener = ConnectionListener::new(session, tell, VecDeque::new());
+            listener.end();
+            return listener;
+        }
+        events.listen(session, tell, history, || self.is_closed())
+    }
+
+    /// Ends a listener: no call of its function begins afterwards; a call under way may still be
+    /// running.
+    pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
+        listener.end();
+        if !self.is_forked() {
+            self.shared.events.remove(listener);
+        }
     }
 }

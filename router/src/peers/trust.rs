@@ -8,11 +8,8 @@ use zonda_codec::{Endpoint, WhatAmI, transport::reason};
 use zonda_transport::protocol::parameters::Established;
 
 use crate::{
-    config::Trusted,
-    node::{
-        limits::{Limit, Reached},
-        shared::Shared,
-    },
+    config::{Settings, Trusted},
+    node::limits::{Limit, Limits, Reached},
 };
 
 /// Most names of a certificate in a log line.
@@ -52,53 +49,52 @@ fn named(established: &Established) -> String {
     }
 }
 
-impl Shared {
-    /// Refuses a router that is not trusted.
-    pub(crate) fn check_trust(
-        &self,
-        established: &Established,
-        listener: &Endpoint,
-    ) -> Result<(), u8> {
-        let are_routers = self.role == WhatAmI::Router && established.whatami == WhatAmI::Router;
-        let Some(trusted) = self.settings.trusted.as_ref().filter(|_| are_routers) else {
-            return Ok(());
-        };
-        if trusted
-            .iter()
-            .any(|one| is_meant(one, established, listener))
-        {
-            return Ok(());
-        }
-        let (limit, who) = (Limit::Untrusted, named(established));
-        self.limits.note(&Reached { limit, who });
-        Err(reason::INVALID)
+/// Refuses a router that is not trusted.
+pub(crate) fn check(
+    settings: &Settings,
+    limits: &Limits,
+    established: &Established,
+    listener: &Endpoint,
+) -> Result<(), u8> {
+    let are_routers = settings.mode == WhatAmI::Router && established.whatami == WhatAmI::Router;
+    let Some(trusted) = settings.trusted.as_ref().filter(|_| are_routers) else {
+        return Ok(());
+    };
+    if trusted
+        .iter()
+        .any(|one| is_meant(one, established, listener))
+    {
+        return Ok(());
     }
+    let (limit, who) = (Limit::Untrusted, named(established));
+    limits.note(&Reached { limit, who });
+    Err(reason::INVALID)
+}
 
-    /// Warns once if strangers may take part in the routing of this router.
-    pub(crate) fn tell_of_open_mesh(&self) {
-        if self.role != WhatAmI::Router || self.settings.trusted.is_some() {
-            return;
-        }
-        let mut open = self.settings.listen_endpoints.iter();
-        if let Some(endpoint) = open.find(|endpoint| self.is_open(endpoint)) {
-            tracing::warn!(
-                "any node that reaches {}/{} may join as a router, and decide where messages of other nodes go: name the routers in \
-                 routing/router/trusted, [] for none",
-                endpoint.proto(),
-                endpoint.address()
-            );
-        }
+/// Warns once if strangers may take part in the routing of this router.
+pub(crate) fn tell_of_open_mesh(settings: &Settings) {
+    if settings.mode != WhatAmI::Router || settings.trusted.is_some() {
+        return;
     }
+    let mut open = settings.listen_endpoints.iter();
+    if let Some(endpoint) = open.find(|endpoint| is_open(settings, endpoint)) {
+        tracing::warn!(
+            "any node that reaches {}/{} may join as a router, and decide where messages of other nodes go: name the routers in \
+             routing/router/trusted, [] for none",
+            endpoint.proto(),
+            endpoint.address()
+        );
+    }
+}
 
-    /// Returns true if strangers can connect there: from other machines, without a name or a
-    /// certificate.
-    fn is_open(&self, endpoint: &Endpoint) -> bool {
-        let address = endpoint.address();
-        let local = ["127.", "localhost:", "[::1]"];
-        let is_local = local.iter().any(|local| address.starts_with(local));
-        let is_of_machine =
-            ["unixsock-stream", "unixpipe", "serial", "vsock"].contains(&endpoint.proto());
-        let asks_for_certificates = self.settings.asks_for_certificates(endpoint);
-        !is_local && !is_of_machine && !asks_for_certificates && !self.settings.has_users()
-    }
+/// Returns true if strangers can connect there: from other machines, without a name or a
+/// certificate.
+fn is_open(settings: &Settings, endpoint: &Endpoint) -> bool {
+    let address = endpoint.address();
+    let local = ["127.", "localhost:", "[::1]"];
+    let is_local = local.iter().any(|local| address.starts_with(local));
+    let is_of_machine =
+        ["unixsock-stream", "unixpipe", "serial", "vsock"].contains(&endpoint.proto());
+    let asks_for_certificates = settings.asks_for_certificates(endpoint);
+    !is_local && !is_of_machine && !asks_for_certificates && !settings.has_users()
 }
