@@ -44,7 +44,7 @@ use crate::{
         shared::{Shared, first},
         state::State,
     },
-    peers::oam,
+    peers::{oam, removal},
     table::{FaceId, INITIAL, QuerySearch},
 };
 
@@ -528,7 +528,7 @@ impl Handler for Inbound {
 
     fn closed(&mut self, ended: Ended) {
         self.over = true;
-        self.shared.remove_face(self.face, &ended);
+        removal::remove_face(&self.shared, self.face, &ended);
     }
 }
 

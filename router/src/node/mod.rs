@@ -10,7 +10,7 @@
 //! They share the parts in this module:
 //! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
 //!   share; `handle`: the public handle;
-//! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep` and `ids`: its upkeep;
+//! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep`, `tasks` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources;
 //! - `report`, `snapshot`: the node's reports about itself; `admin_queries`: the replies of its
 //!   admin space.
@@ -36,6 +36,7 @@ pub(crate) mod shared;
 pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod sweep;
+mod tasks;
 
 pub use crate::{
     config::{Flow, MessageKind},

@@ -19,7 +19,8 @@ use crate::{
     },
     peers::{
         attempt::Attempt,
-        connect::Kept,
+        connect::{self, Kept},
+        finding,
         links::LinkHandle,
         notes,
         reasons::{Refusal, RefusalKind},
@@ -86,7 +87,7 @@ impl Node {
             while let Some(shared) = node.upgrade().filter(|shared| !shared.is_closed()) {
                 let hurried = hurry.listen();
                 let next = shared.expire().min(shared.look_after_memory());
-                Shared::discover_on(&shared);
+                finding::discover_on(&shared);
                 drop(shared);
                 first(ticks.sleep_until(next), hurried).await;
                 // much may be due at once, and sleeping until now is no pause
@@ -94,11 +95,11 @@ impl Node {
             }
         });
         // neighbours: by scouting, and by the configured endpoints
-        Shared::start_scouting(shared);
+        finding::start_scouting(shared);
         let kept = self.connect_first().await?;
         let is_waited_for = !kept.is_empty();
         for kept in kept {
-            Shared::start_connecting(shared, kept);
+            connect::start_connecting(shared, kept);
         }
         if shared.role != WhatAmI::Client {
             self.await_first_link(is_waited_for).await;
@@ -152,10 +153,10 @@ impl Node {
         began: Instant,
     ) -> Result<Option<LinkHandle>, OpenError> {
         let shared = &self.shared;
-        let mut backoff = shared.backoff_any(endpoints);
+        let mut backoff = connect::backoff_any(&shared.settings, endpoints);
         let mut told = false;
         loop {
-            let failure = match Shared::attempt_any(shared, endpoints).await {
+            let failure = match connect::attempt_any(shared, endpoints).await {
                 Ok(face) => return Ok(Some(face)),
                 Err(Some(Attempt::Known(_))) if shared.role != WhatAmI::Client => return Ok(None),
                 Err(failure) => failure,

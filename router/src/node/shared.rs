@@ -12,14 +12,14 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use event_listener::Event;
 use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Priority, WhatAmI, Writer, ZenohId};
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
-    protocol::{options::LocalOptions, tx::Tail},
+    protocol::{options::LocalOptions, parameters::LocalParameters, tx::Tail},
     sync::{Mutex, Rank},
 };
 
@@ -335,6 +335,33 @@ impl Shared {
             if self.until(deadline, changed).await.is_none() {
                 return holds(&self.state.lock());
             }
+        }
+    }
+
+    /// Waits, unless the node closes first.
+    pub(crate) async fn pause(&self, wait: Duration) {
+        let deadline = zonda_runtime::after(wait);
+        loop {
+            let changed = self.changed.listen();
+            if self.is_closed() || self.until(deadline, changed).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Returns the parameters that this node brings to every handshake.
+    pub(crate) fn parameters(&self) -> LocalParameters {
+        LocalParameters {
+            batch_size: self.settings.batch_size,
+            batch_size_min: self.settings.batch_size_min,
+            remote_lease_max: self.settings.lease_max,
+            resolution: self.settings.resolution,
+            qos: self.settings.qos_enabled,
+            lease: self.settings.lease,
+            keep_alive_divisor: self.settings.keep_alive_divisor,
+            message_size_max: self.settings.max_message_size,
+            options: Arc::clone(&self.options),
+            ..LocalParameters::new(self.zid, self.role)
         }
     }
 

@@ -64,113 +64,114 @@ impl EvictedPeer {
     }
 }
 
-impl Shared {
-    /// Reserves a place for a peer that is about to be connected, or returns the close reason that
-    /// refuses it.
-    pub(crate) fn reserve(&self, newcomer: ConnectingPeer<'_>) -> Result<(), u8> {
-        let zid = newcomer.established.zid;
-        if self.is_closed() {
-            return Err(reason::GENERIC);
+/// Reserves a place for a peer that is about to be connected, or returns the close reason that
+/// refuses it.
+pub(crate) fn reserve(shared: &Shared, newcomer: ConnectingPeer<'_>) -> Result<(), u8> {
+    let zid = newcomer.established.zid;
+    if shared.is_closed() {
+        return Err(reason::GENERIC);
+    }
+    if zid == shared.zid {
+        return Err(reason::CONNECTION_TO_SELF);
+    }
+    // a known id is one more link, or replaces a silent connection; a new one may evict a
+    // silent neighbour
+    let mut state = shared.state.lock();
+    let (gone, reason, reached) = match state.peers.neighbours.contains(&zid) {
+        true => {
+            let refused = match state.reserve_link(newcomer.established, shared.settings.max_links)
+            {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            let Some(older) = state.superseded(newcomer, Instant::now()) else {
+                return Err(refused);
+            };
+            (Some(older), reason::MAX_LINKS, Limit::SameId)
         }
-        if zid == self.zid {
-            return Err(reason::CONNECTION_TO_SELF);
-        }
-        // a known id is one more link, or replaces a silent connection; a new one may evict a
-        // silent neighbour
-        let mut state = self.state.lock();
-        let (gone, reason, reached) = match state.peers.neighbours.contains(&zid) {
-            true => {
-                let refused =
-                    match state.reserve_link(newcomer.established, self.settings.max_links) {
-                        Ok(()) => return Ok(()),
-                        Err(refused) => refused,
-                    };
-                let Some(older) = state.superseded(newcomer, Instant::now()) else {
-                    return Err(refused);
-                };
-                (Some(older), reason::MAX_LINKS, Limit::SameId)
+        false => match make_room(shared, &mut state, newcomer.group) {
+            Ok(gone) => (gone, reason::MAX_SESSIONS, Limit::Dismissed),
+            Err(reached) => {
+                drop(state);
+                shared.limits.note(&reached);
+                return Err(reason::MAX_SESSIONS);
             }
-            false => match self.make_room(&mut state, newcomer.group) {
-                Ok(gone) => (gone, reason::MAX_SESSIONS, Limit::Dismissed),
-                Err(reached) => {
-                    drop(state);
-                    self.limits.note(&reached);
-                    return Err(reason::MAX_SESSIONS);
-                }
-            },
-        };
-        state.peers.neighbours.reserve(zid, newcomer.group);
-        drop(state);
-        // close the evicted connection without the lock
-        if let Some(EvictedPeer { outbox, who }) = gone {
-            outbox.dismiss(reason);
-            let limit = reached;
-            self.limits.note(&Reached { limit, who });
-        }
-        Ok(())
+        },
+    };
+    state.peers.neighbours.reserve(zid, newcomer.group);
+    drop(state);
+    // close the evicted connection without the lock
+    if let Some(EvictedPeer { outbox, who }) = gone {
+        outbox.dismiss(reason);
+        let limit = reached;
+        shared.limits.note(&Reached { limit, who });
     }
+    Ok(())
+}
 
-    /// Makes room for one more neighbour. Returns the neighbour to evict, if any; its place is
-    /// released already.
-    fn make_room(
-        &self,
-        state: &mut State,
-        group: Option<AddressGroup>,
-    ) -> Result<Option<EvictedPeer>, Reached> {
-        let (in_all, each) = (self.limits.sessions_max, self.limits.sessions_per_address);
-        let is_over = group.is_some_and(|group| state.peers.neighbours.count_of(group) >= each);
-        let among = match group {
-            Some(group) if is_over => Some(group),
-            _ if state.peers.neighbours.len() < in_all => return Ok(None),
-            _ => None,
-        };
-        let limit = match is_over {
-            true => Limit::SessionsPerAddress,
-            false => Limit::Sessions,
-        };
-        let Some(gone) = state.silent_neighbour(among) else {
-            let who = group.map_or_else(|| "a node".to_owned(), |group| group.to_string());
-            return Err(Reached { limit, who });
-        };
-        state.peers.neighbours.remove(&gone.1);
-        Ok(Some(gone.0))
-    }
+/// Makes room for one more neighbour. Returns the neighbour to evict, if any; its place is
+/// released already.
+fn make_room(
+    shared: &Shared,
+    state: &mut State,
+    group: Option<AddressGroup>,
+) -> Result<Option<EvictedPeer>, Reached> {
+    let (in_all, each) = (
+        shared.limits.sessions_max,
+        shared.limits.sessions_per_address,
+    );
+    let is_over = group.is_some_and(|group| state.peers.neighbours.count_of(group) >= each);
+    let among = match group {
+        Some(group) if is_over => Some(group),
+        _ if state.peers.neighbours.len() < in_all => return Ok(None),
+        _ => None,
+    };
+    let limit = match is_over {
+        true => Limit::SessionsPerAddress,
+        false => Limit::Sessions,
+    };
+    let Some(gone) = state.silent_neighbour(among) else {
+        let who = group.map_or_else(|| "a node".to_owned(), |group| group.to_string());
+        return Err(Reached { limit, who });
+    };
+    state.peers.neighbours.remove(&gone.1);
+    Ok(Some(gone.0))
+}
 
-    /// Waits briefly until it is known if an older connection of a node that connects again is
-    /// alive.
-    pub(crate) async fn probe_older(&self, newcomer: &Established) {
-        let zid = newcomer.zid;
-        let Some(patience) = self.rival_of(newcomer) else {
-            return;
-        };
-        let is_clear = |state: &State| match state.peers.neighbours.face(&zid) {
-            // the older connection has ended, or the newcomer is one more link of it
-            Some(_) => state.older(newcomer).is_none(),
-            None => !state.peers.neighbours.contains(&zid),
-        };
-        self.wait_until(Instant::now() + patience, is_clear).await;
-    }
+/// Waits briefly until it is known if an older connection of a node that connects again is
+/// alive.
+pub(crate) async fn probe_older(shared: &Shared, newcomer: &Established) {
+    let zid = newcomer.zid;
+    let Some(patience) = rival_of(shared, newcomer) else {
+        return;
+    };
+    let is_clear = |state: &State| match state.peers.neighbours.face(&zid) {
+        // the older connection has ended, or the newcomer is one more link of it
+        Some(_) => state.older(newcomer).is_none(),
+        None => !state.peers.neighbours.contains(&zid),
+    };
+    shared.wait_until(Instant::now() + patience, is_clear).await;
+}
 
-    /// Returns how long to wait for the end of an older connection with a newcomer's id, if there
-    /// is one. Probes it unless there was a sign of life recently.
-    fn rival_of(&self, newcomer: &Established) -> Option<Duration> {
-        let mut state = self.state.lock();
-        if !state.peers.neighbours.contains(&newcomer.zid) {
-            return None;
-        }
-        // a node whose handshake has just ended has a place and no face yet
-        let Some(face) = state.peers.neighbours.face(&newcomer.zid) else {
-            return Some(END);
-        };
-        state.older(newcomer)?;
-        let probed = state.worth_a_probe(face, Instant::now());
-        drop(state);
-        let Some(outbox) = probed else {
-            return Some(END);
-        };
-        outbox.probe();
-        Some(PROBE)
+/// Returns how long to wait for the end of an older connection with a newcomer's id, if there
+/// is one. Probes it unless there was a sign of life recently.
+fn rival_of(shared: &Shared, newcomer: &Established) -> Option<Duration> {
+    let mut state = shared.state.lock();
+    if !state.peers.neighbours.contains(&newcomer.zid) {
+        return None;
     }
+    // a node whose handshake has just ended has a place and no face yet
+    let Some(face) = state.peers.neighbours.face(&newcomer.zid) else {
+        return Some(END);
+    };
+    state.older(newcomer)?;
+    let probed = state.worth_a_probe(face, Instant::now());
+    drop(state);
+    let Some(outbox) = probed else {
+        return Some(END);
+    };
+    outbox.probe();
+    Some(PROBE)
 }
 
 impl State {

@@ -24,6 +24,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::Settings,
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
@@ -32,15 +33,15 @@ use crate::{
         state::{Face, State},
     },
     peers::{
-        admission::ConnectingPeer,
-        connection_log::EndedConnection,
-        join::{Joined, ReservedLink},
+        admission::{self, ConnectingPeer},
+        crossing,
+        join::{self, Joined, ReservedLink},
         links::{LinkHandle, Links, MultilinkConnection},
         notes,
         reasons::Loss,
         rejoin, trust,
     },
-    table::{FaceId, FaceInfo, FaceKind, scouting::Link as LinkTo},
+    table::{FaceId, FaceInfo, FaceKind},
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
@@ -63,9 +64,9 @@ impl Admission for PeerAdmission {
         let is_single = established.options.multilink().is_none();
         async move {
             if is_single {
-                shared.wait_for_own_attempt(established.zid).await;
+                crossing::wait_for_own_attempt(&shared, established.zid).await;
             }
-            shared.probe_older(&established).await;
+            admission::probe_older(&shared, &established).await;
             rejoin::wait_for_return(&shared, &established).await;
         }
     }
@@ -79,19 +80,19 @@ impl Admission for PeerAdmission {
             established,
             &self.listener,
         )?;
-        if is_single && self.shared.prefers_own_link(&established.zid) {
+        if is_single && crossing::prefers_own_link(&self.shared, &established.zid) {
             return Err(reason::MAX_LINKS);
         }
         let group = Some(remote.group());
-        self.shared.reserve(ConnectingPeer { established, group })
+        admission::reserve(&self.shared, ConnectingPeer { established, group })
     }
 
     fn accepted(&self, link: Link, _listener: &Endpoint) {
-        Shared::settle(&self.shared, link, false);
+        settle(&self.shared, link, false);
     }
 
     fn withdrawn(&self, established: &Established) {
-        self.shared.release(established.zid);
+        release(&self.shared, established.zid);
     }
 
     fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
@@ -99,303 +100,211 @@ impl Admission for PeerAdmission {
     }
 }
 
-impl Shared {
-    /// Returns the parameters that this node brings to every handshake.
-    pub(crate) fn parameters(&self) -> LocalParameters {
-        LocalParameters {
-            batch_size: self.settings.batch_size,
-            batch_size_min: self.settings.batch_size_min,
-            remote_lease_max: self.settings.lease_max,
-            resolution: self.settings.resolution,
-            qos: self.settings.qos_enabled,
-            lease: self.settings.lease,
-            keep_alive_divisor: self.settings.keep_alive_divisor,
-            message_size_max: self.settings.max_message_size,
-            options: Arc::clone(&self.options),
-            ..LocalParameters::new(self.zid, self.role)
-        }
+fn release(shared: &Shared, zid: ZenohId) {
+    let mut state = shared.state.lock();
+    if state.peers.neighbours.get(&zid) == Some(None) {
+        state.peers.neighbours.remove(&zid);
+    } else {
+        state.release_link(zid);
     }
+}
 
-    fn release(&self, zid: ZenohId) {
-        let mut state = self.state.lock();
-        if state.peers.neighbours.get(&zid) == Some(None) {
-            state.peers.neighbours.remove(&zid);
-        } else {
-            state.release_link(zid);
-        }
+/// Adds an open link whose place was reserved to its connection, or makes a connection of it.
+pub(crate) fn settle(shared: &Arc<Shared>, link: Link, dialed: bool) -> Option<LinkHandle> {
+    match join::join(shared, link) {
+        Joined::Standing(standing) => standing,
+        Joined::First(link) => adopt(shared, *link, dialed),
     }
+}
 
-    /// Adds an open link whose place was reserved to its connection, or makes a connection of it.
-    pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<LinkHandle> {
-        match Self::join(shared, link) {
-            Joined::Standing(standing) => standing,
-            Joined::First(link) => Self::adopt(shared, *link, dialed),
+/// Makes a face of an open link whose place was reserved, and starts its tasks.
+fn adopt(shared: &Arc<Shared>, link: Link, dialed: bool) -> Option<LinkHandle> {
+    let Link {
+        stream,
+        established,
+        local,
+        remote,
+        unread,
+    } = link;
+    let zid = established.zid;
+    let Some((local, remote)) = local.locator().zip(remote.locator()) else {
+        release(shared, zid);
+        return None;
+    };
+    // the parts of the connection: outbox, receiver, timers
+    let status = status_of(&established, local, remote, dialed);
+    let lag_max = stream.lag_max(&established);
+    // the node closes the link by it while the reader waits for a silent peer
+    let direct = DirectSocket::of(&stream);
+    shared.lines.log_coming(&status);
+    let outbox = Arc::new(new_outbox(shared, &established, &status, direct.clone()));
+    let holding = shared.memory.holding();
+    let drive = Drive {
+        stream,
+        unread,
+        receiver: new_receiver(shared, &established, &holding),
+        timers: new_timers(shared, &established),
+        outbox: Arc::clone(&outbox),
+    };
+    // the table and the subscribers of events get the face before its first message
+    let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
+    let arrived = NewNeighbour {
+        outbox: Arc::clone(&outbox),
+        dialed,
+        lease: established.remote_lease,
+        spoken: Arc::clone(&spoken),
+        holding: holding.clone(),
+        keeps_order: lag_max.is_none(),
+    };
+    let face = shared.update(|state| state.add_face(status, arrived));
+    shared.events.tell_connected(face, &told);
+    let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
+    let is_mesh = told.whatami == WhatAmI::Router && shared.role == WhatAmI::Router;
+    let inbound = Inbound::new(node, face, way_out, spoken, routes);
+    let inbound = inbound.of_router(is_mesh).lagging(lag_max);
+    // start the reading and writing tasks
+    let standing = match established.options.multilink() {
+        None => {
+            with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
+            Some(LinkHandle { face, link: None })
         }
+        Some(_) => begin_bundle(
+            shared,
+            face,
+            inbound,
+            FirstLink {
+                drive,
+                direct,
+                established,
+            },
+        ),
+    };
+    // closing the node closes the faces that it finds; a later one is closed here
+    if shared.is_closed() {
+        outbox.close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
     }
+    shared.changed.notify(usize::MAX);
+    standing
+}
 
-    /// Makes a face of an open link whose place was reserved, and starts its tasks.
-    fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<LinkHandle> {
-        let Link {
-            stream,
-            established,
-            local,
-            remote,
-            unread,
-        } = link;
-        let zid = established.zid;
-        let Some((local, remote)) = local.locator().zip(remote.locator()) else {
-            shared.release(zid);
-            return None;
+/// Starts the first of perhaps several links.
+fn begin_bundle(
+    shared: &Arc<Shared>,
+    face: FaceId,
+    inbound: Inbound,
+    begun: FirstLink,
+) -> Option<LinkHandle> {
+    let FirstLink {
+        drive,
+        direct,
+        established,
+    } = begun;
+    let Drive {
+        stream,
+        unread,
+        receiver,
+        timers,
+        outbox,
+    } = drive;
+    // the bundle reports each link's end to the node
+    let node = Arc::downgrade(shared);
+    let told = move |lost: Option<(u64, &Ended)>| {
+        let Some(node) = node.upgrade() else {
+            return;
         };
-        // the parts of the connection: outbox, receiver, timers
-        let status = status_of(&established, local, remote, dialed);
-        let lag_max = stream.lag_max(&established);
-        // the node closes the link by it while the reader waits for a silent peer
-        let direct = DirectSocket::of(&stream);
-        shared.lines.log_coming(&status);
-        let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
-        let holding = shared.memory.holding();
-        let drive = Drive {
-            stream,
-            unread,
-            receiver: shared.receiver(&established, &holding),
-            timers: shared.timers(&established),
-            outbox: Arc::clone(&outbox),
-        };
-        // the table and the subscribers of events get the face before its first message
-        let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
-        let arrived = NewNeighbour {
-            outbox: Arc::clone(&outbox),
-            dialed,
-            lease: established.remote_lease,
-            spoken: Arc::clone(&spoken),
-            holding: holding.clone(),
-            keeps_order: lag_max.is_none(),
-        };
-        let face = shared.update(|state| state.add_face(status, arrived));
-        shared.events.tell_connected(face, &told);
-        let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
-        let is_mesh = told.whatami == WhatAmI::Router && shared.role == WhatAmI::Router;
-        let inbound = Inbound::new(node, face, way_out, spoken, routes);
-        let inbound = inbound.of_router(is_mesh).lagging(lag_max);
-        // start the reading and writing tasks
-        let standing = match established.options.multilink() {
-            None => {
-                with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
-                Some(LinkHandle { face, link: None })
-            }
-            Some(_) => Self::begin_bundle(
-                shared,
-                face,
-                inbound,
-                FirstLink {
-                    drive,
-                    direct,
-                    established,
-                },
-            ),
-        };
-        // closing the node closes the faces that it finds; a later one is closed here
-        if shared.is_closed() {
-            outbox.close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
+        if let Some((link, ended)) = lost {
+            let loss = || Loss::of(ended, node.is_closed());
+            node.events.tell_link_lost(face, link, loss);
         }
-        shared.changed.notify(usize::MAX);
-        standing
-    }
+        node.changed.notify(usize::MAX);
+    };
+    let bundle = Bundle::new(outbox, receiver, inbound, told);
+    // the face keeps the bundle, so that further links can join it
+    let mut state = shared.state.lock();
+    let (local, remote) = state.faces.get_mut(&face).map(|face| {
+        let several: Weak<dyn MultilinkConnection> = Arc::downgrade(&bundle) as _;
+        face.links = Some(Links::new(several, established));
+        (face.status.local.clone(), face.status.remote.clone())
+    })?;
+    drop(state);
+    // the first link joins like each further one
+    let joining = JoiningLink {
+        stream,
+        unread,
+        timers,
+        direct,
+    };
+    let placed = ReservedLink {
+        joining,
+        local,
+        remote,
+    };
+    join::place(shared, face, bundle, placed)
+}
 
-    /// Starts the first of perhaps several links.
-    fn begin_bundle(
-        shared: &Arc<Self>,
-        face: FaceId,
-        inbound: Inbound,
-        begun: FirstLink,
-    ) -> Option<LinkHandle> {
-        let FirstLink {
-            drive,
-            direct,
-            established,
-        } = begun;
-        let Drive {
-            stream,
-            unread,
-            receiver,
-            timers,
-            outbox,
-        } = drive;
-        // the bundle reports each link's end to the node
-        let node = Arc::downgrade(shared);
-        let told = move |lost: Option<(u64, &Ended)>| {
-            let Some(node) = node.upgrade() else {
-                return;
-            };
-            if let Some((link, ended)) = lost {
-                let loss = || Loss::of(ended, node.is_closed());
-                node.events.tell_link_lost(face, link, loss);
-            }
-            node.changed.notify(usize::MAX);
+/// Makes the outbox for a new neighbour, with the limits that apply if it does not keep up.
+fn new_outbox(
+    shared: &Shared,
+    established: &Established,
+    status: &LinkStatus,
+    direct: Option<DirectSocket>,
+) -> Outbox {
+    let limit = |priority| queue_bytes_max(&shared.settings, priority);
+    Outbox::with_limits(established, &limit, direct)
+        .with_isolation(terms(shared, status))
+        .with_stall_debt(owed(shared, status))
+}
+
+/// Returns the limits of a new neighbour that does not keep up. A gateway is not given up for
+/// being slow: it pauses because of other nodes, and this node has no alternative.
+fn terms(shared: &Shared, status: &LinkStatus) -> Isolation {
+    let full = shared.settings.isolation();
+    if shared.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
+        return Isolation {
+            min_rate: 0,
+            stall: Duration::MAX,
+            standstill: Duration::MAX,
+            ..full
         };
-        let bundle = Bundle::new(outbox, receiver, inbound, told);
-        // the face keeps the bundle, so that further links can join it
-        let mut state = shared.state.lock();
-        let (local, remote) = state.faces.get_mut(&face).map(|face| {
-            let several: Weak<dyn MultilinkConnection> = Arc::downgrade(&bundle) as _;
-            face.links = Some(Links::new(several, established));
-            (face.status.local.clone(), face.status.remote.clone())
-        })?;
-        drop(state);
-        // the first link joins like each further one
-        let joining = JoiningLink {
-            stream,
-            unread,
-            timers,
-            direct,
-        };
-        let placed = ReservedLink {
-            joining,
-            local,
-            remote,
-        };
-        shared.place(face, bundle, placed)
     }
+    full
+}
 
-    /// Makes the outbox for a new neighbour, with the limits that apply if it does not keep up.
-    fn outbox(
-        &self,
-        established: &Established,
-        status: &LinkStatus,
-        direct: Option<DirectSocket>,
-    ) -> Outbox {
-        let limit = |priority| self.queue_bytes_max(priority);
-        Outbox::with_limits(established, &limit, direct)
-            .with_isolation(self.terms(status))
-            .with_stall_debt(self.owed(status))
-    }
+/// Returns the stall debt of a new neighbour from its earlier connections.
+fn owed(shared: &Shared, status: &LinkStatus) -> Duration {
+    let state = shared.state.lock();
+    let group = state.peers.neighbours.group(&status.zid);
+    state.peers.slow.owed(Instant::now(), status.zid, group)
+}
 
-    /// Returns the limits of a new neighbour that does not keep up. A gateway is not given up for
-    /// being slow: it pauses because of other nodes, and this node has no alternative.
-    fn terms(&self, status: &LinkStatus) -> Isolation {
-        let full = self.settings.isolation();
-        if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
-            return Isolation {
-                min_rate: 0,
-                stall: Duration::MAX,
-                standstill: Duration::MAX,
-                ..full
-            };
-        }
-        full
-    }
+/// Returns the timers of a new connection: lease and keep-alive.
+fn new_timers(shared: &Shared, established: &Established) -> Timers {
+    let LocalParameters {
+        lease,
+        keep_alive_divisor,
+        ..
+    } = shared.parameters();
+    let theirs = established.remote_lease;
+    Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
+}
 
-    /// Returns the stall debt of a new neighbour from its earlier connections.
-    fn owed(&self, status: &LinkStatus) -> Duration {
-        let state = self.state.lock();
-        let group = state.peers.neighbours.group(&status.zid);
-        state.peers.slow.owed(Instant::now(), status.zid, group)
-    }
+/// Makes the receiver of a new connection, within its limits.
+fn new_receiver(shared: &Shared, established: &Established, holding: &Holding) -> Receiver {
+    let (most, idle) = (
+        shared.settings.unfinished_max(),
+        shared.settings.unfinished_time,
+    );
+    Receiver::new(established, shared.settings.max_message_size).within(
+        Arc::clone(&holding.share),
+        most,
+        idle,
+    )
+}
 
-    /// Returns the timers of a new connection: lease and keep-alive.
-    fn timers(&self, established: &Established) -> Timers {
-        let LocalParameters {
-            lease,
-            keep_alive_divisor,
-            ..
-        } = self.parameters();
-        let theirs = established.remote_lease;
-        Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
-    }
-
-    /// Makes the receiver of a new connection, within its limits.
-    fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
-        let (most, idle) = (
-            self.settings.unfinished_max(),
-            self.settings.unfinished_time,
-        );
-        Receiver::new(established, self.settings.max_message_size).within(
-            Arc::clone(&holding.share),
-            most,
-            idle,
-        )
-    }
-
-    /// Returns the most bytes that wait for a peer in this priority.
-    pub(super) fn queue_bytes_max(&self, priority: Priority) -> usize {
-        let set = self.settings.queue_bytes(priority);
-        set.unwrap_or(QUEUE_BYTES_MAX)
-    }
-
-    /// Removes a connection and its declarations; many declarations are removed in slices
-    /// afterwards.
-    pub(crate) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
-        self.note_departed();
-        let (mut is_slow_news, mut is_missed) = (false, false);
-        let (removed, sweeps, is_alone) = self.update(|state| {
-            // count it and release its place
-            let face = state.faces.remove(&id);
-            if let Some(face) = &face
-                && *ended == Ended::TooSlow
-            {
-                let (zid, debt) = (face.status.zid, face.outbox.stall_debt());
-                let group = state.peers.neighbours.group(&zid);
-                is_slow_news = state.peers.slow.note(Instant::now(), zid, group, debt);
-            }
-            if let Some(face) = &face
-                && state.peers.neighbours.face(&face.status.zid) == Some(id)
-            {
-                state.peers.neighbours.remove(&face.status.zid);
-                if face.dialed && !self.is_closed() {
-                    state.table.expect_back(face.status.zid, Instant::now());
-                }
-            }
-            // account for the messages that it did not take
-            if let Some(face) = &face {
-                state.peers.ended.add(&face.outbox);
-                state.peers.note_away(self.role, &face.status);
-                self.note_lost(state, face.status.zid, &face.outbox, ended);
-            }
-            // the table removes its entities and announces that
-            state.table.remove_face(id, &mut state.actions);
-            let zid = face.as_ref().map(|face| face.status.zid);
-            let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
-            let is_left = zid.is_some_and(|zid| state.link_to(&zid) == LinkTo::None);
-            is_missed = is_left && state.peers.dials.opened(id).is_some();
-            // Routes of the session may lead to it. They are dropped without the lock, because user
-            // code may run then.
-            let routes = std::mem::take(&mut state.undeclared);
-            let sweeps = state.begin_sweep();
-            if self.is_closed() {
-                // this node also closes its other connections, where declarations would be lost,
-                // and counted as such
-                state.actions.clear();
-            }
-            ((face, routes), sweeps, is_alone)
-        });
-        let (removed, routes) = removed;
-        drop(routes);
-        // find a replacement, sweep, and report
-        if is_alone {
-            self.ask_again();
-        }
-        if sweeps {
-            Self::start_sweeping(self);
-        }
-        let loss = || Loss::of(ended, self.is_closed());
-        self.events.tell_lost(id, loss);
-        if self.is_closed() && self.events.has_declared_all() {
-            self.events.end_listeners();
-        }
-        if let Some(face) = removed {
-            let gone = EndedConnection {
-                link: &face.status,
-                stood: face.since.elapsed(),
-                ended,
-                unsent: face.outbox.unsent(),
-                is_missed,
-                is_slow_news,
-            };
-            self.lines.log_going(&gone, self.is_closed());
-        }
-        self.changed.notify(usize::MAX);
-    }
+/// Returns the most bytes that wait for a peer in this priority.
+pub(super) fn queue_bytes_max(settings: &Settings, priority: Priority) -> usize {
+    let set = settings.queue_bytes(priority);
+    set.unwrap_or(QUEUE_BYTES_MAX)
 }
 
 impl State {

@@ -15,9 +15,9 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::Retry,
+    config::{Retry, Settings},
     node::shared::Shared,
-    peers::{attempt::Attempt, links::LinkHandle, notes, rejoin},
+    peers::{admit, attempt::Attempt, crossing, links::LinkHandle, notes, rejoin},
     table::scouting,
 };
 
@@ -41,235 +41,219 @@ impl Kept {
     }
 }
 
-impl Shared {
-    /// Attempts to connect to one endpoint once, and notes the result.
-    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
-        notes::note_begin(shared, endpoint);
-        let result = Self::attempt_untold(shared, endpoint).await;
-        notes::note_attempt(shared, endpoint, &result);
-        result
-    }
+/// Attempts to connect to one endpoint once, and notes the result.
+async fn attempt(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
+    notes::note_begin(shared, endpoint);
+    let result = attempt_untold(shared, endpoint).await;
+    notes::note_attempt(shared, endpoint, &result);
+    result
+}
 
-    async fn attempt_untold(
-        shared: &Arc<Self>,
-        endpoint: &Endpoint,
-    ) -> Result<LinkHandle, Attempt> {
-        if shared.is_closed() {
-            return Err(Attempt::Closed);
-        }
-        let link = match shared.dial(endpoint).await {
-            Err(refused) if shared.is_linked_to(&refused) => {
-                return Err(Attempt::Known(endpoint.clone()));
-            }
-            dialed => dialed?,
-        };
-        if shared.reserve_dialed(&link.established).await.is_err() {
+async fn attempt_untold(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
+    if shared.is_closed() {
+        return Err(Attempt::Closed);
+    }
+    let link = match dial(shared, endpoint).await {
+        Err(refused) if is_linked_to(shared, &refused) => {
             return Err(Attempt::Known(endpoint.clone()));
         }
-        Self::settle(shared, link, true).ok_or(Attempt::Closed)
+        dialed => dialed?,
+    };
+    if crossing::reserve_dialed(shared, &link.established)
+        .await
+        .is_err()
+    {
+        return Err(Attempt::Known(endpoint.clone()));
     }
+    admit::settle(shared, link, true).ok_or(Attempt::Closed)
+}
 
-    /// Returns true if the node at the other end refused a link because it has one to this node,
-    /// and this node has that link as well.
-    fn is_linked_to(&self, refused: &DialError) -> bool {
-        let linked = refused.linked();
-        linked.is_some_and(|zid| self.state.lock().link_to(&zid) == scouting::Link::Up)
+/// Returns true if the node at the other end refused a link because it has one to this node,
+/// and this node has that link as well.
+fn is_linked_to(shared: &Shared, refused: &DialError) -> bool {
+    let linked = refused.linked();
+    linked.is_some_and(|zid| shared.state.lock().peers.link_to(&zid) == scouting::Link::Up)
+}
+
+async fn dial(shared: &Shared, endpoint: &Endpoint) -> Result<Link, DialError> {
+    let options = DialOptions {
+        timeout: shared.settings.open_timeout,
+        links: shared.settings.links(),
+        ..DialOptions::default()
+    };
+    with_runtime!(&shared.runtime, runtime => {
+        open_link_with(runtime, endpoint, &shared.parameters(), &options).await
+    })
+}
+
+/// Attempts each endpoint in turn, until one succeeds or, unless this node is a client, one
+/// turns out to be connected already.
+pub(crate) async fn attempt_any(
+    shared: &Arc<Shared>,
+    endpoints: &[Endpoint],
+) -> Result<LinkHandle, Option<Attempt>> {
+    let mut last = None;
+    for endpoint in endpoints {
+        match attempt(shared, endpoint).await {
+            Ok(face) => {
+                notes::note_reached(shared, endpoints);
+                return Ok(face);
+            }
+            Err(known @ Attempt::Known(_)) if shared.role != WhatAmI::Client => {
+                return Err(Some(known));
+            }
+            Err(failure) => last = Some(failure),
+        }
     }
+    Err(last)
+}
 
-    async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
-        let options = DialOptions {
-            timeout: self.settings.open_timeout,
-            links: self.settings.links(),
-            ..DialOptions::default()
-        };
-        with_runtime!(&self.runtime, runtime => {
-            open_link_with(runtime, endpoint, &self.parameters(), &options).await
-        })
-    }
-
-    /// Attempts each endpoint in turn, until one succeeds or, unless this node is a client, one
-    /// turns out to be connected already.
-    pub(crate) async fn attempt_any(
-        shared: &Arc<Self>,
-        endpoints: &[Endpoint],
-    ) -> Result<LinkHandle, Option<Attempt>> {
-        let mut last = None;
-        for endpoint in endpoints {
-            match Self::attempt(shared, endpoint).await {
-                Ok(face) => {
-                    notes::note_reached(shared, endpoints);
-                    return Ok(face);
-                }
-                Err(known @ Attempt::Known(_)) if shared.role != WhatAmI::Client => {
-                    return Err(Some(known));
-                }
-                Err(failure) => last = Some(failure),
+/// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the
+/// connection that stands already, if one does.
+pub(crate) async fn keep_connected(
+    shared: Arc<Shared>,
+    endpoints: Vec<Endpoint>,
+    mut face: Option<LinkHandle>,
+) {
+    let mut backoff = backoff_any(&shared.settings, &endpoints);
+    let mut failures = Failures::default();
+    let mut is_joined = shared.role != WhatAmI::Client;
+    while !shared.is_closed() {
+        // hold the connection until it is lost
+        if let Some(face) = face.take() {
+            if !std::mem::replace(&mut is_joined, true) {
+                start_joining(&shared, face);
+            }
+            let since = Instant::now();
+            wait_until_gone(&shared, face).await;
+            failures.lose();
+            rejoin::stay_away(&shared).await;
+            if since.elapsed() >= SETTLED {
+                backoff.reset();
             }
         }
-        Err(last)
-    }
-
-    /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the
-    /// connection that stands already, if one does.
-    pub(crate) async fn keep_connected(
-        shared: Arc<Self>,
-        endpoints: Vec<Endpoint>,
-        mut face: Option<LinkHandle>,
-    ) {
-        let mut backoff = shared.backoff_any(&endpoints);
-        let mut failures = Failures::default();
-        let mut is_joined = shared.role != WhatAmI::Client;
-        while !shared.is_closed() {
-            // hold the connection until it is lost
-            if let Some(face) = face.take() {
-                if !std::mem::replace(&mut is_joined, true) {
-                    Self::start_joining(&shared, face);
+        // one attempt at each endpoint
+        match attempt_any(&shared, &endpoints).await {
+            Ok(connected) => {
+                if let Some(lost) = failures.end(&endpoints) {
+                    shared.lines.log_return(&names(&endpoints), lost);
                 }
+                face = Some(connected);
+                continue;
+            }
+            Err(Some(Attempt::Known(_))) => {
+                failures = Failures::default();
+                tracing::debug!("{}", "this node is connected already")
+            }
+            Err(Some(failure)) => failures.add(&failure),
+            Err(None) => return,
+        }
+        // back off after a failure
+        let wait = backoff.next_wait_apart();
+        notes::note_retry(&shared, &endpoints, Some(wait));
+        shared.pause(wait).await;
+    }
+}
+
+async fn wait_until_gone(shared: &Shared, standing: LinkHandle) {
+    loop {
+        let changed = shared.changed.listen();
+        if shared.is_closed() || !shared.state.lock().stands(standing) {
+            return;
+        }
+        changed.await;
+    }
+}
+
+/// Starts the upkeep of a client's further links to the neighbour that it has connected to
+/// first.
+fn start_joining(shared: &Arc<Shared>, standing: LinkHandle) {
+    if shared.settings.max_links < 2 {
+        return;
+    }
+    let opened = shared
+        .state
+        .lock()
+        .peers
+        .dials
+        .opened(standing.face)
+        .cloned();
+    for group in &shared.settings.connect_groups.together {
+        if !group
+            .iter()
+            .any(|endpoint| Some(endpoint) == opened.as_ref())
+        {
+            continue;
+        }
+        for endpoint in group.iter().filter(|e| Some(*e) != opened.as_ref()) {
+            let (node, endpoint) = (Arc::clone(shared), endpoint.clone());
+            shared
+                .runtime
+                .spawn("zonda-connect", move || keep_joined(node, endpoint));
+        }
+    }
+}
+
+/// Keeps one more link to the neighbour that a client is connected to, for as long as the node
+/// is open.
+async fn keep_joined(shared: Arc<Shared>, endpoint: Endpoint) {
+    let own = std::slice::from_ref(&endpoint);
+    let mut backoff = backoff_any(&shared.settings, own);
+    while !shared.is_closed() {
+        notes::note_begin(&shared, &endpoint);
+        let joined = attempt_joining(&shared, &endpoint).await;
+        notes::note_attempt(&shared, &endpoint, &joined);
+        match joined {
+            Ok(standing) => {
                 let since = Instant::now();
-                shared.wait_until_gone(face).await;
-                failures.lose();
-                rejoin::stay_away(&shared).await;
+                wait_until_gone(&shared, standing).await;
                 if since.elapsed() >= SETTLED {
                     backoff.reset();
                 }
             }
-            // one attempt at each endpoint
-            match Self::attempt_any(&shared, &endpoints).await {
-                Ok(connected) => {
-                    if let Some(lost) = failures.end(&endpoints) {
-                        shared.lines.log_return(&names(&endpoints), lost);
-                    }
-                    face = Some(connected);
-                    continue;
-                }
-                Err(Some(Attempt::Known(_))) => {
-                    failures = Failures::default();
-                    tracing::debug!("{}", "this node is connected already")
-                }
-                Err(Some(failure)) => failures.add(&failure),
-                Err(None) => return,
-            }
-            // back off after a failure
-            let wait = backoff.next_wait_apart();
-            notes::note_retry(&shared, &endpoints, Some(wait));
-            shared.pause(wait).await;
+            Err(failure) => tracing::debug!("{failure}"),
         }
+        let wait = backoff.next_wait();
+        notes::note_retry(&shared, own, Some(wait));
+        shared.pause(wait).await;
     }
+}
 
-    pub(crate) fn backoff_any(&self, endpoints: &[Endpoint]) -> Backoff {
-        let retry = self.settings.connect_retry();
-        match endpoints.first() {
-            Some(endpoint) => self.backoff(retry, endpoint),
-            None => Backoff::new(policy(retry)),
-        }
+/// Attempts to open one more link. A link to any other node is closed again.
+async fn attempt_joining(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
+    let link = dial(shared, endpoint).await?;
+    let links_max = shared.settings.max_links;
+    let reserved = shared
+        .state
+        .lock()
+        .reserve_link(&link.established, links_max);
+    if reserved.is_err() {
+        return Err(Attempt::Known(endpoint.clone()));
     }
+    admit::settle(shared, link, true).ok_or(Attempt::Closed)
+}
 
-    pub(crate) fn backoff(&self, retry: Retry, endpoint: &Endpoint) -> Backoff {
-        let policy = policy(retry);
-        // The configuration rejects invalid options, except for unknown protocols, which no attempt
-        // can reach anyway.
-        Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
-    }
+/// Starts the upkeep of a configured connection.
+pub(crate) fn start_connecting(shared: &Arc<Shared>, kept: Kept) {
+    let node = Arc::clone(shared);
+    shared.runtime.spawn("zonda-connect", move || {
+        keep_connected(node, kept.endpoints, kept.standing)
+    });
+}
 
-    async fn wait_until_gone(&self, standing: LinkHandle) {
-        loop {
-            let changed = self.changed.listen();
-            if self.is_closed() || !self.state.lock().stands(standing) {
-                return;
-            }
-            changed.await;
-        }
+pub(crate) fn backoff_any(settings: &Settings, endpoints: &[Endpoint]) -> Backoff {
+    let retry = settings.connect_retry();
+    match endpoints.first() {
+        Some(endpoint) => backoff(retry, endpoint),
+        None => Backoff::new(policy(retry)),
     }
+}
 
-    /// Waits, unless the node closes first.
-    pub(crate) async fn pause(&self, wait: Duration) {
-        let deadline = zonda_runtime::after(wait);
-        loop {
-            let changed = self.changed.listen();
-            if self.is_closed() || self.until(deadline, changed).await.is_none() {
-                return;
-            }
-        }
-    }
-
-    /// Starts the upkeep of a client's further links to the neighbour that it has connected to
-    /// first.
-    fn start_joining(shared: &Arc<Self>, standing: LinkHandle) {
-        if shared.settings.max_links < 2 {
-            return;
-        }
-        let opened = shared
-            .state
-            .lock()
-            .peers
-            .dials
-            .opened(standing.face)
-            .cloned();
-        for group in &shared.settings.connect_groups.together {
-            if !group
-                .iter()
-                .any(|endpoint| Some(endpoint) == opened.as_ref())
-            {
-                continue;
-            }
-            for endpoint in group.iter().filter(|e| Some(*e) != opened.as_ref()) {
-                let (node, endpoint) = (Arc::clone(shared), endpoint.clone());
-                shared
-                    .runtime
-                    .spawn("zonda-connect", move || Self::keep_joined(node, endpoint));
-            }
-        }
-    }
-
-    /// Keeps one more link to the neighbour that a client is connected to, for as long as the node
-    /// is open.
-    async fn keep_joined(shared: Arc<Self>, endpoint: Endpoint) {
-        let own = std::slice::from_ref(&endpoint);
-        let mut backoff = shared.backoff_any(own);
-        while !shared.is_closed() {
-            notes::note_begin(&shared, &endpoint);
-            let joined = Self::attempt_joining(&shared, &endpoint).await;
-            notes::note_attempt(&shared, &endpoint, &joined);
-            match joined {
-                Ok(standing) => {
-                    let since = Instant::now();
-                    shared.wait_until_gone(standing).await;
-                    if since.elapsed() >= SETTLED {
-                        backoff.reset();
-                    }
-                }
-                Err(failure) => tracing::debug!("{failure}"),
-            }
-            let wait = backoff.next_wait();
-            notes::note_retry(&shared, own, Some(wait));
-            shared.pause(wait).await;
-        }
-    }
-
-    /// Attempts to open one more link. A link to any other node is closed again.
-    async fn attempt_joining(
-        shared: &Arc<Self>,
-        endpoint: &Endpoint,
-    ) -> Result<LinkHandle, Attempt> {
-        let link = shared.dial(endpoint).await?;
-        let links_max = shared.settings.max_links;
-        let reserved = shared
-            .state
-            .lock()
-            .reserve_link(&link.established, links_max);
-        if reserved.is_err() {
-            return Err(Attempt::Known(endpoint.clone()));
-        }
-        Self::settle(shared, link, true).ok_or(Attempt::Closed)
-    }
-
-    /// Starts the upkeep of a configured connection.
-    pub(crate) fn start_connecting(shared: &Arc<Self>, kept: Kept) {
-        let node = Arc::clone(shared);
-        shared.runtime.spawn("zonda-connect", move || {
-            Self::keep_connected(node, kept.endpoints, kept.standing)
-        });
-    }
+pub(crate) fn backoff(retry: Retry, endpoint: &Endpoint) -> Backoff {
+    let policy = policy(retry);
+    // The configuration rejects invalid options, except for unknown protocols, which no attempt
+    // can reach anyway.
+    Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
 }
 
 /// Log lines about attempts that fail one after the other. The second failure is a warning, so that

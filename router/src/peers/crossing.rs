@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::transport::reason;
+use zonda_codec::{ZenohId, transport::reason};
 use zonda_transport::{
     outbox::{CLOSE_GRACE, Outbox},
     protocol::parameters::Established,
@@ -18,7 +18,7 @@ use zonda_transport::{
 
 use crate::{
     node::{shared::Shared, state::State},
-    peers::admission::ConnectingPeer,
+    peers::admission::{self, ConnectingPeer},
 };
 
 /// Longest wait of the node with the greater id for the first message on the connection that its
@@ -60,45 +60,64 @@ impl State {
     }
 }
 
-impl Shared {
-    /// Reserves a place for a connection that this node opened. Waits briefly if the peer has
-    /// opened one as well, and returns the close reason if that one is kept.
-    pub(crate) async fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
-        let newcomer = ConnectingPeer {
-            established,
-            group: None,
-        };
-        let Err(refusal) = self.reserve(newcomer) else {
-            return Ok(());
-        };
-        // wait until the peer has used the other connection, or closed it
-        let zid = established.zid;
-        let patience = match self.zid > zid {
-            true => GREATER,
-            false => LESSER,
-        };
-        let until = zonda_runtime::after(patience);
-        let is_decided = |state: &State| !matches!(state.rival(established), Rival::Silent(_));
-        while Instant::now() < until && !self.is_closed() {
-            let step = zonda_runtime::after(INTERVAL).min(until);
-            if self.wait_until(step, is_decided).await {
-                break;
-            }
+/// Reserves a place for a connection that this node opened. Waits briefly if the peer has
+/// opened one as well, and returns the close reason if that one is kept.
+pub(crate) async fn reserve_dialed(shared: &Shared, established: &Established) -> Result<(), u8> {
+    let newcomer = ConnectingPeer {
+        established,
+        group: None,
+    };
+    let Err(refusal) = admission::reserve(shared, newcomer) else {
+        return Ok(());
+    };
+    // wait until the peer has used the other connection, or closed it
+    let zid = established.zid;
+    let patience = match shared.zid > zid {
+        true => GREATER,
+        false => LESSER,
+    };
+    let until = zonda_runtime::after(patience);
+    let is_decided = |state: &State| !matches!(state.rival(established), Rival::Silent(_));
+    while Instant::now() < until && !shared.is_closed() {
+        let step = zonda_runtime::after(INTERVAL).min(until);
+        if shared.wait_until(step, is_decided).await {
+            break;
         }
-        // a silent one is replaced
-        let mut state = self.state.lock();
-        match state.rival(established) {
-            Rival::Gone => {
-                drop(state);
-                self.reserve(newcomer)
-            }
-            Rival::Silent(Some(silent)) => {
-                state.peers.neighbours.reserve(zid, None);
-                drop(state);
-                silent.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
-                Ok(())
-            }
-            Rival::Silent(None) | Rival::InUse => Err(refusal),
+    }
+    // a silent one is replaced
+    let mut state = shared.state.lock();
+    match state.rival(established) {
+        Rival::Gone => {
+            drop(state);
+            admission::reserve(shared, newcomer)
         }
+        Rival::Silent(Some(silent)) => {
+            state.peers.neighbours.reserve(zid, None);
+            drop(state);
+            silent.close(reason::MAX_LINKS, zonda_runtime::after(CLOSE_GRACE));
+            Ok(())
+        }
+        Rival::Silent(None) | Rival::InUse => Err(refusal),
+    }
+}
+
+/// Returns true if this node is about to open a link to that one, and that link is preferred.
+pub(super) fn prefers_own_link(shared: &Shared, zid: &ZenohId) -> bool {
+    let state = shared.state.lock();
+    let candidates = &state.peers.discovery.candidates;
+    candidates.prefers_own(zid, Instant::now())
+}
+
+/// Waits briefly for the result of this node's own attempt to connect to that node.
+pub(super) async fn wait_for_own_attempt(shared: &Shared, zid: ZenohId) {
+    let limit = |state: &State| {
+        let candidates = &state.peers.discovery.candidates;
+        candidates.waits_for_own_until(&zid, Instant::now())
+    };
+    let until = limit(&shared.state.lock());
+    if let Some(until) = until {
+        shared
+            .wait_until(until, |state| limit(state).is_none())
+            .await;
     }
 }

@@ -16,7 +16,7 @@ use zonda_transport::driver::Ended;
 use zonda_transport::listen::Listening;
 
 use crate::{
-    config::ScoutingConfig,
+    config::{ScoutingConfig, Settings},
     model::LinkStatus,
     node::{
         clock::unix_ms,
@@ -24,11 +24,13 @@ use crate::{
         shared::Shared,
         state::{Face, State},
     },
-    peers::{neighbours::Neighbours, state::Peers},
+    peers::state::Peers,
     scouting::{Options, ScoutHandler, Service, this_host},
     table::{
         FaceId, Gossip,
-        scouting::{Found, HelloBudget, Host, LOCATORS_MAX, Link, LinkEnding, is_loopback},
+        scouting::{
+            Attempt, Found, HelloBudget, Host, LOCATORS_MAX, Link, LinkEnding, is_loopback,
+        },
     },
 };
 
@@ -81,171 +83,156 @@ impl State {
             gossip.set_own(listening, host, &mut self.actions);
         }
     }
-
-    /// Returns the state of the link to a node.
-    pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
-        link_to(&self.peers.neighbours, zid)
-    }
 }
 
-impl Shared {
-    /// Starts to answer and to ask by multicast, as configured. A failure, such as no free thread,
-    /// is logged only: the node works without scouting.
-    pub(crate) fn start_scouting(shared: &Arc<Self>) {
-        let scouting = shared.settings.scouting();
-        let asks = shared.scouts(&scouting);
-        let listens = scouting.listen && shared.role != WhatAmI::Client;
-        if !scouting.enabled || !(asks || listens) {
-            return;
-        }
-        let options = Options {
-            group: scouting.address,
-            ttl: scouting.ttl,
-            interfaces: scouting.interfaces.clone(),
-            listen: listens,
-        };
-        let scouted = Scouted {
-            node: Arc::downgrade(shared),
-            scouting,
-            answering: RefCell::default(),
-            host: RefCell::default(),
-        };
-        match Service::start(options, asks, scouted) {
-            Ok(service) => shared.state.lock().peers.discovery.service = Some(service),
-            Err(error) => tracing::warn!("no scouting: {error}"),
-        }
+impl Peers {
+    /// Returns the state of the link to a node.
+    pub(super) fn link_to(&self, zid: &ZenohId) -> Link {
+        self.neighbours.link_to(zid)
     }
 
-    /// Returns true if it scouts for nodes by multicast: a client only if it was given no endpoint.
-    pub(crate) fn scouts(&self, scouting: &ScoutingConfig) -> bool {
-        let is_told = || self.settings.connect_endpoints().next().is_some();
-        let needs_none = self.role == WhatAmI::Client && is_told();
-        scouting.enabled && !scouting.autoconnect.roles.is_empty() && !needs_none
-    }
-
-    /// Announces this node's listeners to neighbours if they have changed. Reads the addresses of
-    /// the host.
-    pub(crate) fn tell_own(&self) {
-        let host = this_host();
-        self.update(|state| state.tell_own(host));
-    }
-
-    /// Handles link states of a neighbour: the nodes it knows, their locators, and the links
-    /// between them.
-    pub(crate) fn hear_link_states(shared: &Arc<Self>, face: FaceId, body: &[u8]) {
-        let now = Instant::now();
-        let (mut found, mut who) = (Vec::new(), None);
-        let is_due = shared.update(|state| {
-            // the body must be a list of link states of a sane size
-            if body.len() > STATES_BYTES_MAX {
-                state.table.count_misplaced(face);
-                return false;
-            }
-            let Ok(states) = LinkStateList::decode(&mut Reader::new(body)) else {
-                state.table.count_misplaced(face);
-                return false;
-            };
-            // trees and gossip read it, and gossip finds nodes
-            let State {
-                table,
-                peers,
-                actions,
-                ..
-            } = state;
-            let discovery = &mut peers.discovery;
-            table.set_mesh_clock(unix_ms());
-            table.handle_link_states(face, &states, actions);
-            if let Some(gossip) = &mut discovery.gossip {
-                gossip.handle(face, &states, now, &mut found, actions);
-            }
-            // of these this node connects to those that the policy permits
-            let (own, policy) = (shared.zid, discovery.policy);
-            found.retain(|found| policy.permits(own, found.zid, found.whatami));
-            let over_limit = discovery.candidates.counts().over_limit;
-            let heard = found.into_iter().map(|found| discovery.hear(found, now));
-            // `fold`, so that every node is added
-            let is_due = heard.fold(false, |any, is_due| any | is_due);
-            if discovery.candidates.counts().over_limit > over_limit {
-                let teller = state.faces.get(&face);
-                who = teller.map(|face| face.status.zid.to_string());
-            }
-            is_due
-        });
-        // report and connect without the lock
-        if let Some(who) = who {
-            let limit = Limit::FoundNodes;
-            shared.limits.note(&Reached { limit, who });
-        }
-        if is_due {
-            Self::connect_to_found(shared);
-        }
-    }
-
-    /// Makes the attempts that are due.
-    pub(crate) fn connect_to_found(shared: &Arc<Self>) {
-        if shared.is_closed() {
-            return;
-        }
-        let now = Instant::now();
-        let mut state = shared.state.lock();
+    /// Returns the candidates whose time has come, within the limit of failures, and true if that
+    /// limit holds some back.
+    pub(crate) fn due(&mut self, role: WhatAmI, now: Instant) -> (Vec<Attempt>, bool) {
         // a client has one link; attempts under way count as well
-        if shared.role == WhatAmI::Client && !state.peers.neighbours.is_empty() {
-            return;
+        if role == WhatAmI::Client && !self.neighbours.is_empty() {
+            return (Vec::new(), false);
         }
         let Peers {
             discovery,
             neighbours,
             ..
-        } = &mut state.peers;
-        let link = |zid: &ZenohId| link_to(neighbours, zid);
-        // candidates whose time has come, within the limit of failures
+        } = self;
         let held_back = discovery.candidates.counts().failed_too_often;
-        let attempts = discovery.candidates.due(now, link);
+        let attempts = discovery.candidates.due(now, |zid| neighbours.link_to(zid));
         let is_over = discovery.candidates.counts().failed_too_often > held_back;
-        drop(state);
-        if is_over {
-            let (limit, who) = (Limit::FoundFailures, String::new());
-            shared.limits.note(&Reached { limit, who });
-        }
-        // each attempt is a task of its own
-        for attempt in attempts {
-            let node = Arc::clone(shared);
-            let task = move || Self::connect_to(node, attempt);
-            shared.runtime.spawn("zonda-autoconnect", task);
-        }
+        (attempts, is_over)
     }
+}
 
-    /// Does the work that is due about once a second.
-    pub(crate) fn discover_on(shared: &Arc<Self>) {
-        let state = shared.state.lock();
-        let now = Instant::now();
-        let due = state.peers.discovery.candidates.deadline();
-        let is_due = due.is_some_and(|at| at <= now);
-        let gossips = state.peers.discovery.gossip.as_ref();
-        let is_late = gossips.is_some_and(Gossip::has_late_news);
-        drop(state);
-        if is_late {
-            shared.update(|state| {
-                if let Some(gossip) = &mut state.peers.discovery.gossip {
-                    gossip.tick(&mut state.actions);
-                }
-            });
-        }
-        if is_due {
-            Self::connect_to_found(shared);
-        }
+/// Starts to answer and to ask by multicast, as configured. A failure, such as no free thread,
+/// is logged only: the node works without scouting.
+pub(crate) fn start_scouting(shared: &Arc<Shared>) {
+    let scouting = shared.settings.scouting();
+    let asks = scouts(&shared.settings);
+    let listens = scouting.listen && shared.role != WhatAmI::Client;
+    if !scouting.enabled || !(asks || listens) {
+        return;
     }
+    let options = Options {
+        group: scouting.address,
+        ttl: scouting.ttl,
+        interfaces: scouting.interfaces.clone(),
+        listen: listens,
+    };
+    let scouted = Scouted {
+        node: Arc::downgrade(shared),
+        scouting,
+        answering: RefCell::default(),
+        host: RefCell::default(),
+    };
+    match Service::start(options, asks, scouted) {
+        Ok(service) => shared.state.lock().peers.discovery.service = Some(service),
+        Err(error) => tracing::warn!("no scouting: {error}"),
+    }
+}
 
-    /// Scouts again, because no neighbour is left.
-    pub(crate) fn ask_again(&self) {
-        let state = self.state.lock();
-        if let Some(service) = &state.peers.discovery.service
-            && !self.is_closed()
-            && self.scouts(&self.settings.scouting())
-        {
-            service.ask();
+/// Announces this node's listeners to neighbours if they have changed. Reads the addresses of
+/// the host.
+pub(crate) fn tell_own(shared: &Shared) {
+    let host = this_host();
+    shared.update(|state| state.tell_own(host));
+}
+
+/// Handles link states of a neighbour: the nodes it knows, their locators, and the links
+/// between them.
+pub(crate) fn hear_link_states(shared: &Arc<Shared>, face: FaceId, body: &[u8]) {
+    let now = Instant::now();
+    let (mut found, mut who) = (Vec::new(), None);
+    let is_due = shared.update(|state| {
+        // the body must be a list of link states of a sane size
+        if body.len() > STATES_BYTES_MAX {
+            state.table.count_misplaced(face);
+            return false;
         }
+        let Ok(states) = LinkStateList::decode(&mut Reader::new(body)) else {
+            state.table.count_misplaced(face);
+            return false;
+        };
+        // trees and gossip read it, and gossip finds nodes
+        let State {
+            table,
+            peers,
+            actions,
+            ..
+        } = state;
+        let discovery = &mut peers.discovery;
+        table.set_mesh_clock(unix_ms());
+        table.handle_link_states(face, &states, actions);
+        if let Some(gossip) = &mut discovery.gossip {
+            gossip.handle(face, &states, now, &mut found, actions);
+        }
+        // of these this node connects to those that the policy permits
+        let (own, policy) = (shared.zid, discovery.policy);
+        found.retain(|found| policy.permits(own, found.zid, found.whatami));
+        let over_limit = discovery.candidates.counts().over_limit;
+        let heard = found.into_iter().map(|found| discovery.hear(found, now));
+        // `fold`, so that every node is added
+        let is_due = heard.fold(false, |any, is_due| any | is_due);
+        if discovery.candidates.counts().over_limit > over_limit {
+            let teller = state.faces.get(&face);
+            who = teller.map(|face| face.status.zid.to_string());
+        }
+        is_due
+    });
+    // report and connect without the lock
+    if let Some(who) = who {
+        let limit = Limit::FoundNodes;
+        shared.limits.note(&Reached { limit, who });
     }
+    if is_due {
+        Shared::connect_to_found(shared);
+    }
+}
+
+/// Does the work that is due about once a second.
+pub(crate) fn discover_on(shared: &Arc<Shared>) {
+    let state = shared.state.lock();
+    let now = Instant::now();
+    let due = state.peers.discovery.candidates.deadline();
+    let is_due = due.is_some_and(|at| at <= now);
+    let gossips = state.peers.discovery.gossip.as_ref();
+    let is_late = gossips.is_some_and(Gossip::has_late_news);
+    drop(state);
+    if is_late {
+        shared.update(|state| {
+            if let Some(gossip) = &mut state.peers.discovery.gossip {
+                gossip.tick(&mut state.actions);
+            }
+        });
+    }
+    if is_due {
+        Shared::connect_to_found(shared);
+    }
+}
+
+/// Scouts again, because no neighbour is left.
+pub(crate) fn ask_again(shared: &Shared) {
+    let state = shared.state.lock();
+    if let Some(service) = &state.peers.discovery.service
+        && !shared.is_closed()
+        && scouts(&shared.settings)
+    {
+        service.ask();
+    }
+}
+
+/// Returns true if a node scouts for others by multicast: a client only if it was given no endpoint.
+pub(crate) fn scouts(settings: &Settings) -> bool {
+    let scouting = settings.scouting();
+    let is_told = || settings.connect_endpoints().next().is_some();
+    let needs_none = settings.mode == WhatAmI::Client && is_told();
+    scouting.enabled && !scouting.autoconnect.roles.is_empty() && !needs_none
 }
 
 /// Node as seen by its scouting thread, which does not keep it alive.
@@ -348,14 +335,6 @@ impl ScoutHandler for Scouted {
         if let Some(node) = self.node() {
             node.update(|state| state.tell_own(host.clone()));
         }
-    }
-}
-
-fn link_to(neighbours: &Neighbours, zid: &ZenohId) -> Link {
-    match neighbours.get(zid) {
-        Some(Some(_)) => Link::Up,
-        Some(None) => Link::Coming,
-        None => Link::None,
     }
 }
 

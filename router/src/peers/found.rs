@@ -15,131 +15,110 @@ use zonda_transport::protocol::options::LocalOptions;
 use crate::{
     model::OpenError,
     node::{handle::Node, shared::Shared, state::State},
-    peers::attempt::Attempt,
+    peers::{admit, attempt::Attempt, crossing, finding},
     table::scouting::{self, Link, Outcome},
 };
 
 /// Least share of the remaining time for each locator, however many locators a node has.
 const SHARE_MIN: Duration = Duration::from_millis(500);
 
-impl Shared {
-    /// Attempts to connect to a found node once: at each of its locators in turn.
-    pub(crate) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
-        let scouting::Attempt { zid, locators } = attempt;
-        let deadline = zonda_runtime::after(shared.settings.open_timeout);
-        let mut failure = None;
-        for (tried, locator) in locators.iter().enumerate() {
-            // another task may have connected to it
-            if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
+/// Attempts to connect to a found node once: at each of its locators in turn.
+pub(crate) async fn connect_to(shared: Arc<Shared>, attempt: scouting::Attempt) {
+    let scouting::Attempt { zid, locators } = attempt;
+    let deadline = zonda_runtime::after(shared.settings.open_timeout);
+    let mut failure = None;
+    for (tried, locator) in locators.iter().enumerate() {
+        // another task may have connected to it
+        if shared.is_closed() || shared.state.lock().peers.link_to(&zid) != Link::None {
+            break;
+        }
+        if !begins_at(&shared, &zid, locator) {
+            continue;
+        }
+        // locators share the time that is left
+        let left = deadline.saturating_duration_since(Instant::now());
+        let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
+        let limit = (left / parts).max(SHARE_MIN);
+        let options = DialOptions {
+            timeout: limit,
+            expected: Some(zid),
+            links: shared.settings.links(),
+        };
+        let dialed = dial_found(&shared, &locator.clone().into(), options).await;
+        note_tried(&shared, &zid, locator, &dialed);
+        match dialed {
+            Ok(()) | Err(Attempt::Known(_)) => {
+                failure = None;
                 break;
             }
-            if !shared.begins_at(&zid, locator) {
-                continue;
-            }
-            // locators share the time that is left
-            let left = deadline.saturating_duration_since(Instant::now());
-            let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
-            let limit = (left / parts).max(SHARE_MIN);
-            let options = DialOptions {
-                timeout: limit,
-                expected: Some(zid),
-                links: shared.settings.links(),
-            };
-            let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
-            shared.note_tried(&zid, locator, &dialed);
-            match dialed {
-                Ok(()) | Err(Attempt::Known(_)) => {
-                    failure = None;
-                    break;
-                }
-                Err(error) => failure = Some(error),
-            }
+            Err(error) => failure = Some(error),
         }
-        if let Some(error) = &failure {
-            tracing::debug!("{zid}: {error}");
-        }
-        // record the result, and let the next candidates begin
-        let mut state = shared.state.lock();
-        if let Some(error) = failure {
-            state.peers.discovery.last_failure = Some(error.to_string());
-        }
-        let is_linked = state.link_to(&zid) == Link::Up;
-        let candidates = &mut state.peers.discovery.candidates;
-        candidates.ended(&zid, is_linked, Instant::now());
-        drop(state);
-        // the admission of a link of that node may wait for this
-        shared.changed.notify(usize::MAX);
-        // another candidate may be due
-        Self::connect_to_found(&shared);
     }
+    if let Some(error) = &failure {
+        tracing::debug!("{zid}: {error}");
+    }
+    // record the result, and let the next candidates begin
+    let mut state = shared.state.lock();
+    if let Some(error) = failure {
+        state.peers.discovery.last_failure = Some(error.to_string());
+    }
+    let is_linked = state.peers.link_to(&zid) == Link::Up;
+    let candidates = &mut state.peers.discovery.candidates;
+    candidates.ended(&zid, is_linked, Instant::now());
+    drop(state);
+    // the admission of a link of that node may wait for this
+    shared.changed.notify(usize::MAX);
+    // another candidate may be due
+    Shared::connect_to_found(&shared);
+}
 
-    /// Returns true if a locator of a node may be tried now.
-    fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
-        let candidates = &mut self.state.lock().peers.discovery.candidates;
-        candidates.begin(zid, locator, Instant::now())
+async fn dial_found(
+    shared: &Arc<Shared>,
+    endpoint: &Endpoint,
+    options: DialOptions,
+) -> Result<(), Attempt> {
+    let mut parameters = shared.parameters();
+    if !shared.settings.shows_user_to_all {
+        let mut options = LocalOptions::clone(&parameters.options);
+        options.credentials = None;
+        parameters.options = Arc::new(options);
     }
+    let link = with_runtime!(&shared.runtime, runtime => {
+        open_link_with(runtime, endpoint, &parameters, &options).await
+    })?;
+    if crossing::reserve_dialed(shared, &link.established)
+        .await
+        .is_err()
+    {
+        return Err(Attempt::Known(endpoint.clone()));
+    }
+    admit::settle(shared, link, true)
+        .map(drop)
+        .ok_or(Attempt::Closed)
+}
 
-    /// Records the result of an attempt at a locator.
-    fn note_tried(&self, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
-        let candidates = &mut self.state.lock().peers.discovery.candidates;
-        let outcome = match dialed {
-            // the node has said goodbye since, so no neighbour is to blame
-            Err(_) if candidates.has_left(zid) => Outcome::Declined,
-            Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
-            Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
-                HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
-                HandshakeError::Linked { .. } => Outcome::Declined,
-                HandshakeError::Refused { reason } if *reason == MAX_LINKS => Outcome::Declined,
-                _ => Outcome::Failed,
-            },
-            Err(_) => Outcome::Failed,
-        };
-        candidates.tried(locator, outcome, Instant::now());
-    }
+/// Returns true if a locator of a node may be tried now.
+fn begins_at(shared: &Shared, zid: &ZenohId, locator: &Locator) -> bool {
+    let candidates = &mut shared.state.lock().peers.discovery.candidates;
+    candidates.begin(zid, locator, Instant::now())
+}
 
-    /// Returns true if this node is about to open a link to that one, and that link is preferred.
-    pub(crate) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
-        let state = self.state.lock();
-        state
-            .peers
-            .discovery
-            .candidates
-            .prefers_own(zid, Instant::now())
-    }
-
-    /// Waits briefly for the result of this node's own attempt to connect to that node.
-    pub(crate) async fn wait_for_own_attempt(&self, zid: ZenohId) {
-        let limit = |state: &State| {
-            let candidates = &state.peers.discovery.candidates;
-            candidates.waits_for_own_until(&zid, Instant::now())
-        };
-        let until = limit(&self.state.lock());
-        if let Some(until) = until {
-            self.wait_until(until, |state| limit(state).is_none()).await;
-        }
-    }
-
-    async fn dial_found(
-        shared: &Arc<Self>,
-        endpoint: &Endpoint,
-        options: DialOptions,
-    ) -> Result<(), Attempt> {
-        let mut parameters = shared.parameters();
-        if !shared.settings.shows_user_to_all {
-            let mut options = LocalOptions::clone(&parameters.options);
-            options.credentials = None;
-            parameters.options = Arc::new(options);
-        }
-        let link = with_runtime!(&shared.runtime, runtime => {
-            open_link_with(runtime, endpoint, &parameters, &options).await
-        })?;
-        if shared.reserve_dialed(&link.established).await.is_err() {
-            return Err(Attempt::Known(endpoint.clone()));
-        }
-        Self::settle(shared, link, true)
-            .map(drop)
-            .ok_or(Attempt::Closed)
-    }
+/// Records the result of an attempt at a locator.
+fn note_tried(shared: &Shared, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
+    let candidates = &mut shared.state.lock().peers.discovery.candidates;
+    let outcome = match dialed {
+        // the node has said goodbye since, so no neighbour is to blame
+        Err(_) if candidates.has_left(zid) => Outcome::Declined,
+        Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
+        Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
+            HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
+            HandshakeError::Linked { .. } => Outcome::Declined,
+            HandshakeError::Refused { reason } if *reason == MAX_LINKS => Outcome::Declined,
+            _ => Outcome::Failed,
+        },
+        Err(_) => Outcome::Failed,
+    };
+    candidates.tried(locator, outcome, Instant::now());
 }
 
 impl State {
@@ -157,7 +136,7 @@ impl Node {
         let shared = &self.shared;
         let scouting = shared.settings.scouting();
         // wait for a link until the scouting timeout
-        if !shared.scouts(&scouting) {
+        if !finding::scouts(&shared.settings) {
             return Err(OpenError::NoEndpoint);
         }
         let deadline = zonda_runtime::after(scouting.timeout);
@@ -186,7 +165,7 @@ impl Node {
         let shared = &self.shared;
         let settings = &shared.settings;
         let scouting = settings.scouting();
-        let scouts = shared.role == WhatAmI::Peer && shared.scouts(&scouting);
+        let scouts = shared.role == WhatAmI::Peer && finding::scouts(&shared.settings);
         if !settings.open_awaits_connection || !(awaits_endpoints || scouts) {
             return;
         }

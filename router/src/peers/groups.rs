@@ -32,7 +32,10 @@ use crate::{
         shared::Shared,
         state::{Face, State},
     },
-    peers::admit::{NewNeighbour, status_of},
+    peers::{
+        admit::{self, NewNeighbour, status_of},
+        listen,
+    },
     table::FaceId,
 };
 
@@ -135,7 +138,7 @@ impl Handler for Listener {
         tracing::warn!("{endpoint} is left: {text}; joining it again");
         self.shared
             .runtime
-            .spawn("zonda-listen", move || Shared::keep_trying(node, endpoint));
+            .spawn("zonda-listen", move || listen::keep_trying(node, endpoint));
     }
 }
 
@@ -171,123 +174,121 @@ impl GroupHandler for Listener {
     }
 }
 
-impl Shared {
-    /// Joins the group of an endpoint; without effect once the node is closed.
-    pub(super) fn join_group(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
-        if shared.role == WhatAmI::Client {
-            return Err(ListenError::Endpoint {
-                endpoint: endpoint.clone(),
-                problem: EndpointProblem::ClientInGroup,
-            });
-        }
-        let presence = shared.presence();
-        let joined = multicast::join(endpoint, &presence)?;
-        let address = joined.group();
-        let started = Self::meet(shared, endpoint, joined, presence);
-        started.map_err(|error| ListenError::Bind {
+/// Joins the group of an endpoint; without effect once the node is closed.
+pub(super) fn join_group(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<(), ListenError> {
+    if shared.role == WhatAmI::Client {
+        return Err(ListenError::Endpoint {
             endpoint: endpoint.clone(),
-            address,
-            failure: error.into(),
-        })
-    }
-
-    /// Makes a face of a group that was joined, and starts its tasks.
-    fn meet(
-        shared: &Arc<Self>,
-        endpoint: &Endpoint,
-        joined: Joined,
-        presence: Presence,
-    ) -> io::Result<()> {
-        let (established, own, group) = (joined.established(), joined.own(), joined.group());
-        let ends = own.locator().zip(group.locator());
-        let (local, remote) = ends.ok_or(io::ErrorKind::InvalidInput)?;
-        // the group's face has the parts of a connection, and counts as used from the start
-        let status = status_of(established, local, remote, false);
-        let outbox = Arc::new(shared.outbox_of_group(&joined));
-        let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
-        let arrived = NewNeighbour {
-            outbox: Arc::clone(&outbox),
-            dialed: false,
-            lease: established.remote_lease,
-            spoken: Arc::clone(&spoken),
-            holding: holding.clone(),
-            keeps_order: true,
-        };
-        let face = shared.update(|state| state.add_group(status, arrived));
-        // the handler treats messages like those of a neighbour
-        let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));
-        let handler = Listener {
-            inbound: Inbound::new(node, face, way_out, spoken, holding.routes),
-            shared: Arc::clone(shared),
-            face,
-            endpoint: endpoint.clone(),
-            told: LogLimit::several(TOLD_LINES),
-        };
-        // start the reading and writing tasks
-        let meeting = GroupTasks {
-            joined,
-            presence,
-            outbox,
-            share: holding.share,
-            handler,
-        };
-        let group = with_runtime!(&shared.runtime, runtime => multicast::start(runtime, meeting))?;
-        shared.note_group(face, group);
-        Ok(())
-    }
-
-    /// Makes the outbox of a group. Its members ask for nothing, its fragments leave at a limited
-    /// pace, and its link cannot be closed for being slow: a source with other takers does not wait
-    /// for it, and messages beyond [`LOSES_BEYOND`] backlogs get lost, as the network may lose them.
-    fn outbox_of_group(&self, joined: &Joined) -> Outbox {
-        let direct = DirectSocket::of(joined.stream());
-        let limit = |priority| self.queue_bytes_max(priority);
-        let outbox = Outbox::with_limits(joined.established(), &limit, direct);
-        let isolation = self.settings.isolation();
-        let outbox = outbox.with_isolation(Isolation {
-            min_rate: 0,
-            stall: Duration::MAX,
-            standstill: Duration::MAX,
-            ..isolation
+            problem: EndpointProblem::ClientInGroup,
         });
-        // sources that wait for every slow neighbour wait for a group as well
-        match isolation.backlog_bytes.saturating_mul(LOSES_BEYOND) {
-            0 => outbox,
-            most => outbox.losing_beyond(most),
-        }
     }
+    let presence = presence(shared);
+    let joined = multicast::join(endpoint, &presence)?;
+    let address = joined.group();
+    let started = meet(shared, endpoint, joined, presence);
+    started.map_err(|error| ListenError::Bind {
+        endpoint: endpoint.clone(),
+        address,
+        failure: error.into(),
+    })
+}
 
-    /// Stores the group in its face. Closing the node closes the faces that it finds; a group that
-    /// is joined later is left here.
-    fn note_group(&self, face: FaceId, group: Arc<Group>) {
-        tracing::info!("in the group {} now", group.endpoint());
-        let mut state = self.state.lock();
-        let face = state.faces.get_mut(&face).map(|face| {
-            face.group = Some(group);
-            Arc::clone(&face.outbox)
-        });
-        drop(state);
-        if let Some(outbox) = face.filter(|_| self.is_closed()) {
-            outbox.abort();
-        }
+/// Makes a face of a group that was joined, and starts its tasks.
+fn meet(
+    shared: &Arc<Shared>,
+    endpoint: &Endpoint,
+    joined: Joined,
+    presence: Presence,
+) -> io::Result<()> {
+    let (established, own, group) = (joined.established(), joined.own(), joined.group());
+    let ends = own.locator().zip(group.locator());
+    let (local, remote) = ends.ok_or(io::ErrorKind::InvalidInput)?;
+    // the group's face has the parts of a connection, and counts as used from the start
+    let status = status_of(established, local, remote, false);
+    let outbox = Arc::new(outbox_of_group(shared, &joined));
+    let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
+    let arrived = NewNeighbour {
+        outbox: Arc::clone(&outbox),
+        dialed: false,
+        lease: established.remote_lease,
+        spoken: Arc::clone(&spoken),
+        holding: holding.clone(),
+        keeps_order: true,
+    };
+    let face = shared.update(|state| state.add_group(status, arrived));
+    // the handler treats messages like those of a neighbour
+    let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));
+    let handler = Listener {
+        inbound: Inbound::new(node, face, way_out, spoken, holding.routes),
+        shared: Arc::clone(shared),
+        face,
+        endpoint: endpoint.clone(),
+        told: LogLimit::several(TOLD_LINES),
+    };
+    // start the reading and writing tasks
+    let meeting = GroupTasks {
+        joined,
+        presence,
+        outbox,
+        share: holding.share,
+        handler,
+    };
+    let group = with_runtime!(&shared.runtime, runtime => multicast::start(runtime, meeting))?;
+    note_group(shared, face, group);
+    Ok(())
+}
+
+/// Makes the outbox of a group. Its members ask for nothing, its fragments leave at a limited
+/// pace, and its link cannot be closed for being slow: a source with other takers does not wait
+/// for it, and messages beyond [`LOSES_BEYOND`] backlogs get lost, as the network may lose them.
+fn outbox_of_group(shared: &Shared, joined: &Joined) -> Outbox {
+    let direct = DirectSocket::of(joined.stream());
+    let limit = |priority| admit::queue_bytes_max(&shared.settings, priority);
+    let outbox = Outbox::with_limits(joined.established(), &limit, direct);
+    let isolation = shared.settings.isolation();
+    let outbox = outbox.with_isolation(Isolation {
+        min_rate: 0,
+        stall: Duration::MAX,
+        standstill: Duration::MAX,
+        ..isolation
+    });
+    // sources that wait for every slow neighbour wait for a group as well
+    match isolation.backlog_bytes.saturating_mul(LOSES_BEYOND) {
+        0 => outbox,
+        most => outbox.losing_beyond(most),
     }
+}
 
-    /// Returns the description of this node for its groups.
-    fn presence(&self) -> Presence {
-        let settings = &self.settings;
-        let members_max = settings.multicast_members_max;
-        Presence {
-            local: LocalParameters {
-                qos: settings.multicast_qos,
-                ..self.parameters()
-            },
-            join_interval: settings.multicast_join_interval,
-            members_max,
-            members_per_address: settings
-                .sessions_per_address
-                .unwrap_or(members_max - members_max / 4),
-            unfinished_max: settings.unfinished_max(),
-            unfinished_time: settings.unfinished_time,
-        }
+/// Stores the group in its face. Closing the node closes the faces that it finds; a group that
+/// is joined later is left here.
+fn note_group(shared: &Shared, face: FaceId, group: Arc<Group>) {
+    tracing::info!("in the group {} now", group.endpoint());
+    let mut state = shared.state.lock();
+    let face = state.faces.get_mut(&face).map(|face| {
+        face.group = Some(group);
+        Arc::clone(&face.outbox)
+    });
+    drop(state);
+    if let Some(outbox) = face.filter(|_| shared.is_closed()) {
+        outbox.abort();
+    }
+}
+
+/// Returns the description of this node for its groups.
+fn presence(shared: &Shared) -> Presence {
+    let settings = &shared.settings;
+    let members_max = settings.multicast_members_max;
+    Presence {
+        local: LocalParameters {
+            qos: settings.multicast_qos,
+            ..shared.parameters()
+        },
+        join_interval: settings.multicast_join_interval,
+        members_max,
+        members_per_address: settings
+            .sessions_per_address
+            .unwrap_or(members_max - members_max / 4),
+        unfinished_max: settings.unfinished_max(),
+        unfinished_time: settings.unfinished_time,
     }
 }

@@ -79,89 +79,87 @@ pub(crate) struct ReservedLink {
     pub(crate) remote: Locator,
 }
 
-impl Shared {
-    /// Adds an open link to the connection in which its place was reserved, if there is one.
-    pub(crate) fn join(shared: &Arc<Self>, link: Link) -> Joined {
-        let zid = link.established.zid;
-        let joined = Self::join_reserved(shared, link);
-        // not before the link stands, or another link could take the same place
-        shared.state.lock().release_link(zid);
-        joined
-    }
+/// Adds an open link to the connection in which its place was reserved, if there is one.
+pub(crate) fn join(shared: &Arc<Shared>, link: Link) -> Joined {
+    let zid = link.established.zid;
+    let joined = join_reserved(shared, link);
+    // not before the link stands, or another link could take the same place
+    shared.state.lock().release_link(zid);
+    joined
+}
 
-    fn join_reserved(shared: &Arc<Self>, link: Link) -> Joined {
-        let zid = link.established.zid;
-        // a neighbour without a connection of several links gets a new one
-        let mut state = shared.state.lock();
-        let face = state.peers.neighbours.face(&zid);
-        let bundle = state.links_of(zid).and_then(|l| l.connection());
-        drop(state);
-        let (Some(face), Some(bundle)) = (face, bundle) else {
-            return Joined::First(Box::new(link));
-        };
-        // the timers and both ends of this link
-        let parameters = shared.parameters();
-        let timers = Timers::new(
-            std::time::Instant::now(),
-            parameters.lease,
-            parameters.keep_alive_divisor,
-            link.established.remote_lease,
-        );
-        let direct = DirectSocket::of(&link.stream);
-        let places = link.local.locator().zip(link.remote.locator());
-        let Some((local, remote)) = places else {
-            return Joined::Standing(None);
-        };
-        // hand it to the connection
-        log_link(format_args!("one more link to {zid} at {remote}"));
-        let joining = JoiningLink {
-            stream: link.stream,
-            unread: link.unread,
-            timers,
-            direct,
-        };
-        let placed = ReservedLink {
-            joining,
-            local,
-            remote,
-        };
-        Joined::Standing(shared.place(face, bundle, placed))
-    }
+fn join_reserved(shared: &Arc<Shared>, link: Link) -> Joined {
+    let zid = link.established.zid;
+    // a neighbour without a connection of several links gets a new one
+    let mut state = shared.state.lock();
+    let face = state.peers.neighbours.face(&zid);
+    let bundle = state.links_of(zid).and_then(|l| l.connection());
+    drop(state);
+    let (Some(face), Some(bundle)) = (face, bundle) else {
+        return Joined::First(Box::new(link));
+    };
+    // the timers and both ends of this link
+    let parameters = shared.parameters();
+    let timers = Timers::new(
+        std::time::Instant::now(),
+        parameters.lease,
+        parameters.keep_alive_divisor,
+        link.established.remote_lease,
+    );
+    let direct = DirectSocket::of(&link.stream);
+    let places = link.local.locator().zip(link.remote.locator());
+    let Some((local, remote)) = places else {
+        return Joined::Standing(None);
+    };
+    // hand it to the connection
+    log_link(format_args!("one more link to {zid} at {remote}"));
+    let joining = JoiningLink {
+        stream: link.stream,
+        unread: link.unread,
+        timers,
+        direct,
+    };
+    let placed = ReservedLink {
+        joining,
+        local,
+        remote,
+    };
+    Joined::Standing(place(shared, face, bundle, placed))
+}
 
-    /// Starts a link of a connection and notes its ends.
-    pub(crate) fn place(
-        &self,
-        face: FaceId,
-        connection: Arc<dyn MultilinkConnection>,
-        placed: ReservedLink,
-    ) -> Option<LinkHandle> {
-        let ReservedLink {
-            joining,
-            local,
-            remote,
-        } = placed;
-        // the connection gives the link its number
-        let link = connection.join(&self.runtime, joining)?;
-        // the face keeps its ends
-        let mut state = self.state.lock();
-        let mut joined = None;
-        if let Some(face) = state.faces.get_mut(&face) {
-            joined = Some(LinkStatus {
-                local: local.clone(),
-                remote: remote.clone(),
-                ..face.status.clone()
-            });
-            if let Some(links) = face.links.as_mut() {
-                links.note(link, local, remote);
-            }
+/// Starts a link of a connection and notes its ends.
+pub(crate) fn place(
+    shared: &Shared,
+    face: FaceId,
+    connection: Arc<dyn MultilinkConnection>,
+    placed: ReservedLink,
+) -> Option<LinkHandle> {
+    let ReservedLink {
+        joining,
+        local,
+        remote,
+    } = placed;
+    // the connection gives the link its number
+    let link = connection.join(&shared.runtime, joining)?;
+    // the face keeps its ends
+    let mut state = shared.state.lock();
+    let mut joined = None;
+    if let Some(face) = state.faces.get_mut(&face) {
+        joined = Some(LinkStatus {
+            local: local.clone(),
+            remote: remote.clone(),
+            ..face.status.clone()
+        });
+        if let Some(links) = face.links.as_mut() {
+            links.note(link, local, remote);
         }
-        drop(state);
-        // the first link is reported as the connection
-        if let Some(status) = joined.filter(|_| link > 0) {
-            self.events.tell_joined(face, link, status);
-        }
-        self.changed.notify(usize::MAX);
-        let link = Some(link);
-        Some(LinkHandle { face, link })
     }
+    drop(state);
+    // the first link is reported as the connection
+    if let Some(status) = joined.filter(|_| link > 0) {
+        shared.events.tell_joined(face, link, status);
+    }
+    shared.changed.notify(usize::MAX);
+    let link = Some(link);
+    Some(LinkHandle { face, link })
 }

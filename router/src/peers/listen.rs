@@ -16,7 +16,7 @@ use crate::{
     config::TimeLimit,
     model::OpenError,
     node::{handle::Node, shared::Shared},
-    peers::{admit::PeerAdmission, trust},
+    peers::{admit::PeerAdmission, connect, finding, groups, trust},
 };
 
 impl Node {
@@ -26,7 +26,7 @@ impl Node {
         let shared = &self.shared;
         let (settings, began) = (&shared.settings, Instant::now());
         for endpoint in settings.listen_endpoints.clone() {
-            let Err(error) = Shared::listen_once(shared, &endpoint) else {
+            let Err(error) = listen_once(shared, &endpoint) else {
                 continue;
             };
             // a failure ends the node, is waited for, or is left to the background
@@ -43,7 +43,7 @@ impl Node {
                     let node = Arc::clone(shared);
                     shared
                         .runtime
-                        .spawn("zonda-listen", move || Shared::keep_trying(node, endpoint));
+                        .spawn("zonda-listen", move || keep_trying(node, endpoint));
                 }
             }
         }
@@ -59,9 +59,9 @@ impl Node {
         began: Instant,
     ) -> Result<(), OpenError> {
         let shared = &self.shared;
-        let mut backoff = shared.backoff(shared.settings.listen_retry(), endpoint);
+        let mut backoff = connect::backoff(shared.settings.listen_retry(), endpoint);
         loop {
-            let Err(error) = Shared::listen_once(shared, endpoint) else {
+            let Err(error) = listen_once(shared, endpoint) else {
                 return Ok(());
             };
             let wait = backoff.next_wait();
@@ -74,61 +74,59 @@ impl Node {
     }
 }
 
-impl Shared {
-    /// Attempts to listen once; without effect once the node is closed.
-    fn listen_once(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
-        if is_group(endpoint) {
-            return Self::join_group(shared, endpoint);
-        }
-        let door = PeerAdmission {
-            shared: Arc::clone(shared),
-            listener: endpoint.clone(),
-        };
-        let listening = shared.start_listening(endpoint, door)?;
-        let mut state = shared.state.lock();
-        // closing takes the listeners with this lock, after it has marked the node as closed
-        let late = match shared.is_closed() {
-            true => Some(listening),
-            false => {
-                state.peers.listening.push(listening);
-                None
-            }
-        };
-        drop(state);
-        if late.is_none() {
-            shared.tell_own();
-        }
-        drop(late);
-        Ok(())
+/// Attempts to listen once; without effect once the node is closed.
+fn listen_once(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<(), ListenError> {
+    if is_group(endpoint) {
+        return groups::join_group(shared, endpoint);
     }
-
-    fn start_listening(
-        &self,
-        endpoint: &Endpoint,
-        door: PeerAdmission,
-    ) -> Result<Listening, ListenError> {
-        let options = ListenOptions {
-            pending_max: self.limits.pending_max,
-            accept_timeout: self.settings.accept_timeout,
-            links: self.settings.links(),
-        };
-        let door = Arc::new(door);
-        with_runtime!(&self.runtime, runtime => {
-            listen_with(runtime, endpoint, self.parameters(), door, options)
-        })
+    let door = PeerAdmission {
+        shared: Arc::clone(shared),
+        listener: endpoint.clone(),
+    };
+    let listening = start_listening(shared, endpoint, door)?;
+    let mut state = shared.state.lock();
+    // closing takes the listeners with this lock, after it has marked the node as closed
+    let late = match shared.is_closed() {
+        true => Some(listening),
+        false => {
+            state.peers.listening.push(listening);
+            None
+        }
+    };
+    drop(state);
+    if late.is_none() {
+        finding::tell_own(shared);
     }
+    drop(late);
+    Ok(())
+}
 
-    pub(super) async fn keep_trying(shared: Arc<Self>, endpoint: Endpoint) {
-        let mut backoff = shared.backoff(shared.settings.listen_retry(), &endpoint);
-        loop {
-            shared.pause(backoff.next_wait()).await;
-            if shared.is_closed() {
-                return;
-            }
-            match Self::listen_once(&shared, &endpoint) {
-                Ok(()) => return tracing::info!("listening on {endpoint} now"),
-                Err(error) => tracing::debug!("{error}"),
-            }
+fn start_listening(
+    shared: &Shared,
+    endpoint: &Endpoint,
+    door: PeerAdmission,
+) -> Result<Listening, ListenError> {
+    let options = ListenOptions {
+        pending_max: shared.limits.pending_max,
+        accept_timeout: shared.settings.accept_timeout,
+        links: shared.settings.links(),
+    };
+    let door = Arc::new(door);
+    with_runtime!(&shared.runtime, runtime => {
+        listen_with(runtime, endpoint, shared.parameters(), door, options)
+    })
+}
+
+pub(super) async fn keep_trying(shared: Arc<Shared>, endpoint: Endpoint) {
+    let mut backoff = connect::backoff(shared.settings.listen_retry(), &endpoint);
+    loop {
+        shared.pause(backoff.next_wait()).await;
+        if shared.is_closed() {
+            return;
+        }
+        match listen_once(&shared, &endpoint) {
+            Ok(()) => return tracing::info!("listening on {endpoint} now"),
+            Err(error) => tracing::debug!("{error}"),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 //! Neighbours of a node: how they are found, connected, admitted and lost.
 //!
-//! - `listen`, `connect`, `attempt`, `dials`: connections that come in, and those that this node opens;
-//! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one
-//!   neighbour;
+//! - `listen`, `connect`, `attempt`, `dials`: connections that come in, and those that this node
+//!   opens;
+//! - `admit`, `admission`, `neighbours`, `crossing`: which of them may stay; `removal`: their end;
+//!   `links`, `join`: several to one neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
 //! - `events`, `telling`, `reasons`, `refusals`, `ended`, `notes`: the fate of connections,
 //!   reported and counted;
@@ -38,6 +39,7 @@ pub(crate) mod reasons;
 mod recent;
 pub(crate) mod refusals;
 mod rejoin;
+pub(crate) mod removal;
 pub(crate) mod slow;
 pub(crate) mod state;
 mod telling;

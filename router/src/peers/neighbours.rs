@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use zonda_codec::ZenohId;
 use zonda_transport::link::AddressGroup;
 
-use crate::table::FaceId;
+use crate::table::{FaceId, scouting::Link};
 
 /// Place of one neighbour.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,15 @@ impl Neighbours {
     /// Returns the address group that a node connected from, if it opened the connection.
     pub(crate) fn group(&self, zid: &ZenohId) -> Option<AddressGroup> {
         self.places.get(zid)?.group
+    }
+
+    /// Returns the state of the link to a node.
+    pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
+        match self.get(zid) {
+            Some(Some(_)) => Link::Up,
+            Some(None) => Link::Coming,
+            None => Link::None,
+        }
     }
 
     pub(crate) fn contains(&self, zid: &ZenohId) -> bool {

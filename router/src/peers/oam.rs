@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use zonda_codec::{Oam, OamBody};
 
-use crate::{node::shared::Shared, table::FaceId};
+use crate::{node::shared::Shared, peers::finding, table::FaceId};
 
 /// Function that handles the body of an OAM message from a neighbour.
 type Handler = fn(&Arc<Shared>, FaceId, &[u8]);
 
 /// Handlers of OAM messages by id; messages with any other id are ignored.
-const HANDLERS: [(u16, Handler); 1] = [(Oam::LINK_STATE, Shared::hear_link_states)];
+const HANDLERS: [(u16, Handler); 1] = [(Oam::LINK_STATE, finding::hear_link_states)];
 
 /// Handles an OAM message from a neighbour.
 pub(crate) fn hear(shared: &Arc<Shared>, face: FaceId, oam: &Oam<'_>) {
