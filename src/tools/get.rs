@@ -33,7 +33,7 @@ of an error, which is one line; 2 for bad usage. If only some of the answers cam
 
 /// Ask for the values of a selector, print the replies, and leave.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, override_usage = "zonda get [OPTIONS] SELECTOR")]
 pub struct Get {
     /// The selector, by a flag
     #[arg(short, long, value_parser = selector)]

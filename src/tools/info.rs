@@ -100,7 +100,7 @@ fn for_people(facts: &Value) -> String {
             Some(why) => format!("{}: {why}", text(&one["endpoint"])),
             None => format!("{}: under way", text(&one["endpoint"])),
         };
-        rows.push(("node", text(&facts["zid"])));
+        rows.push(("zid", text(&facts["zid"])));
         let lists = [
             ("listening", each_of(&facts["listening"], text)),
             ("link", each_of(&facts["links"], link)),

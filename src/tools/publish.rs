@@ -33,12 +33,12 @@ Examples:
 
 /// Publish on a key, again and again.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = [EXAMPLES, REACH_HELP].concat())]
+#[command(after_help = [EXAMPLES, REACH_HELP].concat(), override_usage = "zonda pub [OPTIONS] KEY [VALUE]")]
 pub struct Publish {
     #[command(flatten)]
     what: KeyAndValue,
     /// Time between two values
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
     /// Leave after so many values [default: never]
     #[arg(short, long, value_name = "VALUES")]

@@ -87,7 +87,7 @@ fn leave(session: &Session, reach: Reach, line: Option<Value>) -> Result<(), Fai
 
 /// Tell subscribers that a key has no value any more, and leave.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = [DELETE, REACH_HELP].concat())]
+#[command(after_help = [DELETE, REACH_HELP].concat(), override_usage = "zonda delete [OPTIONS] KEY")]
 pub struct Delete {
     #[command(flatten)]
     what: OnKey,

@@ -24,7 +24,7 @@ Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad u
 
 /// Answer the queries on a key expression with a value.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, override_usage = "zonda queryable [OPTIONS] KEY VALUE\n       zonda queryable [OPTIONS] KEY -f FILE")]
 pub struct Queryable {
     #[command(flatten)]
     what: KeyAndValue,

@@ -37,6 +37,8 @@ fn limits_are_a_table() {
     assert_eq!(cells[1..5], ["limits/tokens", "7", "0", "0"], "{told:?}");
     line("transport/unicast/max_sessions");
     line("limits/lease_max_ms");
+    let widest = told.out.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?} columns: {told:?}");
 }
 
 #[test]

@@ -64,6 +64,23 @@ fn help_is_there_for_everything() {
 }
 
 #[test]
+fn what_is_needed_is_shown_as_needed() {
+    for (tool, needed) in [
+        ("pub", "KEY [VALUE]"),
+        ("put", "KEY VALUE"),
+        ("delete", "KEY"),
+        ("get", "SELECTOR"),
+        ("queryable", "KEY VALUE"),
+    ] {
+        let shown = run(&zonda(), &[tool, "-h"]);
+        let usage = format!("Usage: zonda {tool} [OPTIONS] {needed}\n");
+        assert!(shown.out.contains(&usage), "{tool}: {}", shown.out);
+    }
+    let shown = run(&zonda(), &["pub", "-h"]);
+    assert!(shown.out.contains("-i, --interval"), "{}", shown.out);
+}
+
+#[test]
 fn log_lines_in_a_file_have_no_colours() {
     let unknown = ["--cfg", "transport/link/tx/threads:3"];
     let listening = [&["info", "-l", "tcp/127.0.0.1:0"][..], &unknown].concat();

@@ -63,8 +63,14 @@ pub struct DaemonArgs {
     #[arg(short, long, value_name = "ROLE", help_heading = "Connection")]
     pub mode: Option<WhatAmI>,
     /// Id of the node, up to 32 hexadecimal digits [default: random]
-    #[arg(short, long, value_name = "HEX", help_heading = "Connection")]
-    pub id: Option<ZenohId>,
+    #[arg(
+        short = 'i',
+        long,
+        visible_alias = "id",
+        value_name = "HEX",
+        help_heading = "Connection"
+    )]
+    pub zid: Option<ZenohId>,
     /// Neither search for nodes by multicast nor answer their searches
     #[arg(long, help_heading = "Connection")]
     pub no_multicast_scouting: bool,

@@ -54,8 +54,8 @@ impl DaemonArgs {
         if let Some(mode) = self.mode {
             flags.push(Flag::text("--mode", "mode", mode));
         }
-        if let Some(id) = self.id {
-            flags.push(Flag::text("--id", "id", id));
+        if let Some(id) = self.zid {
+            flags.push(Flag::text("--zid", "id", id));
         }
         for (name, key, endpoints) in [
             ("--listen", "listen/endpoints", &self.listen),
@@ -189,6 +189,9 @@ mod tests {
             config.settings().id.expect("an id was given").to_string(),
             "a1b2"
         );
+        for one_name in ["--zid a1b2", "--id a1b2"] {
+            assert_eq!(read(one_name).zid, args.zid, "{one_name}");
+        }
         assert!(!config.settings().timestamping);
         assert_eq!(config.settings().lease.as_secs(), 5);
         assert_eq!(args.warnings(&config), Vec::<String>::new());
@@ -242,7 +245,7 @@ mod tests {
     fn malformed_flags_are_told_in_one_line() {
         for (line, words) in [
             ("-l 127.0.0.1:7447", "--listen"),
-            ("-i xyz", "--id"),
+            ("-i xyz", "--zid"),
             ("-m boss", "--mode"),
             ("--listn tcp/[::]:1", "--listen"),
         ] {

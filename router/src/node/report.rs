@@ -195,7 +195,7 @@ impl Node {
         );
         rows.extend(limits.descriptors.map(|value| LimitStatus {
             key: "ulimit -n",
-            counts: "files and sockets of the process",
+            counts: "files and sockets",
             value,
             used: descriptors::used(),
             reached: None,
@@ -207,10 +207,7 @@ impl Node {
         let (settings, usage) = (&self.shared.settings, self.usage());
         let largest = usage.largest;
         // the budget of the node, then the shares of the neighbour that has most
-        let (memory, keys) = (
-            "bytes of memory of the node",
-            "bytes of memory of a neighbour's keys",
-        );
+        let (memory, keys) = ("bytes of memory of the node", "bytes of a neighbour's keys");
         let gave_way = usage.links_closed + usage.messages_refused;
         vec![
             rows::row("limits/memory_bytes", memory, usage.budget)
@@ -220,19 +217,19 @@ impl Node {
                 .used(largest.tables),
             rows::row(
                 "limits/route_bytes",
-                "bytes of memory of a neighbour's routes",
+                "bytes of one source's routes",
                 settings.route_memory_max,
             )
             .used(largest.routes),
             rows::row(
                 "limits/unfinished_bytes",
-                "bytes of a neighbour's unfinished messages",
+                "bytes of unfinished messages",
                 settings.unfinished_max(),
             )
             .used(largest.unfinished),
             rows::row(
                 "limits/unfinished_ms",
-                "ms of keep-alives alone amid a message",
+                "ms without more of a message",
                 settings.unfinished_time.as_millis() as usize,
             )
             .reached(usage.unfinished_closed),

@@ -76,7 +76,7 @@ fn of_declarations(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
         .reached(declarations),
         row(
             "limits/own_key_ids",
-            "key ids declared to a neighbour",
+            "ids declared to a neighbour",
             limits.own_key_ids_max,
         )
         .used(most.own_key_ids),
@@ -94,13 +94,9 @@ fn of_declarations(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
         )
         .used(most.queryables)
         .reached(declarations),
-        row(
-            "limits/tokens",
-            "liveliness tokens of a neighbour",
-            limits.tokens_max,
-        )
-        .used(most.tokens)
-        .reached(declarations),
+        row("limits/tokens", "tokens of a neighbour", limits.tokens_max)
+            .used(most.tokens)
+            .reached(declarations),
         row(
             "limits/interests",
             "interests of a neighbour",
@@ -110,7 +106,7 @@ fn of_declarations(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
         .reached(declarations),
         row(
             "limits/questions",
-            "open questions of a neighbour",
+            "open queries of a neighbour",
             limits.questions_max,
         )
         .used(most.queries)
@@ -128,17 +124,17 @@ fn of_work(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
         .used(most.neighbours),
         row(
             "limits/route_keys",
-            "keys whose routes end one by one",
+            "keys with their own routes",
             limits.route_keys_max,
         ),
         row(
             "limits/wild_keys",
-            "declarations with wildcards, of all neighbours",
+            "declarations with wildcards",
             limits.wild_keys_max,
         ),
         row(
             "limits/declaration_steps",
-            "steps of a declaration at once",
+            "steps of one declaration",
             limits.announce_steps_max,
         ),
     ]
@@ -156,26 +152,26 @@ pub(crate) fn of_found(
     vec![
         row(
             "limits/found_nodes",
-            "nodes found by scouting and gossip",
+            "nodes that were found",
             limits.nodes_max,
         )
         .used(known)
         .reached(over),
         row(
             "limits/found_nodes_per_neighbour",
-            "of these, named by one neighbour",
+            "of these, by one neighbour",
             limits.nodes_per_neighbour_max,
         )
         .reached(over),
         row(
             "limits/found_failures_per_address",
-            "failed attempts at one address in a minute",
+            "failures a minute, address",
             each(limits.dials.per_address),
         )
         .reached(held),
         row(
             "limits/found_failures_per_neighbour",
-            "failed attempts one neighbour caused in a minute",
+            "failures a minute, neighbour",
             each(limits.dials.per_neighbour),
         )
         .reached(held),
