@@ -45,6 +45,7 @@ use crate::{
         state::State,
     },
     peers::{oam, removal},
+    query::inbound::{take_answer, take_final, take_question},
     table::{FaceId, INITIAL, QuerySearch},
 };
 
@@ -316,14 +317,14 @@ impl Deliver for Inbound {
             }
             NetworkMessage::Request(request) => {
                 let mut search = QuerySearch::with_node_id(request.node_id);
-                if !shared.take_question(face, context, &mut search, &mut self.burst) {
+                if !take_question(shared, face, context, &mut search, &mut self.burst) {
                     self.parked_question = Some(Box::new(PendingQuery::new(search, context)));
                     self.answering = true;
                 }
                 self.respect_room(request.qos.priority());
             }
-            NetworkMessage::Response(_) => shared.take_answer(face, context, &mut self.burst),
-            NetworkMessage::ResponseFinal(end) => shared.take_final(face, end, &mut self.burst),
+            NetworkMessage::Response(_) => take_answer(shared, face, context, &mut self.burst),
+            NetworkMessage::ResponseFinal(end) => take_final(shared, face, end, &mut self.burst),
             NetworkMessage::Oam(oam) => {
                 oam::hear(shared, face, oam);
             }

@@ -4,21 +4,21 @@
 //! between two slices, so that a message on a key that matches many entities delays only the
 //! messages behind it on its own connection.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
-use zonda_codec::{Encode, KeyExpr, Locator, Priority, Push, Reader, Reliability, ZSlice};
+use zonda_codec::{Encode, KeyExpr, Priority, Push, Reader, Reliability, ZSlice};
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
-    config::Flow,
     flow::{
+        link_filters::{LinkSide, filters_of},
         read_cycle::ReadCycle,
         route::{Hop, Route},
     },
-    hooks::{FilteredRoute, LinkFacts, RouteFilters},
+    hooks::FilteredRoute,
     node::{shared::Shared, state::State},
-    scouting::this_host,
-    table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch, scouting::Interface},
+    query,
+    table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch},
 };
 
 /// Route that is being searched for.
@@ -98,10 +98,12 @@ impl Shared {
     /// `faces`.
     #[cold]
     fn guard(&self, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
-        let checks = |face, flow| self.checks(state, face, flow, Some(&route.key));
-        let ingress = checks(from, Flow::Ingress);
+        let checks = |side| filters_of(&self.hooks, state, side, Some(&route.key));
+        let ingress = checks(LinkSide::ingress(from));
         let standing = faces.iter().filter(|face| state.faces.contains_key(face));
-        let egress = standing.map(|&face| checks(face, Flow::Egress)).collect();
+        let egress = standing
+            .map(|&face| checks(LinkSide::egress(face)))
+            .collect();
         let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
         match FilteredRoute::new(route, ingress, egress) {
             Err(route) => route,
@@ -113,32 +115,6 @@ impl Shared {
                 hooked: Some(Box::new(hooked)),
             },
         }
-    }
-
-    /// Returns the hooks that check messages on `key` in this direction on the links of a
-    /// neighbour; none for this node's own session.
-    pub(crate) fn checks(
-        &self,
-        state: &State,
-        face: FaceId,
-        flow: Flow,
-        key: Option<&KeyExpr<'_>>,
-    ) -> RouteFilters {
-        let Some(face) = state.faces.get(&face).filter(|_| !self.hooks.is_empty()) else {
-            return RouteFilters::default();
-        };
-        let places = face.places();
-        let local = places.iter().map(|(local, _)| local);
-        let interfaces = match self.hooks.need_interfaces() {
-            true => interfaces_of(local.clone()),
-            false => Vec::new(),
-        };
-        let links = LinkFacts {
-            zid: face.status.zid,
-            protocols: local.map(|local| local.proto().to_owned()).collect(),
-            interfaces,
-        };
-        self.hooks.checks(&links, flow, key)
     }
 
     /// Searches to the end on the calling thread, and yields the lock to waiting threads between
@@ -155,24 +131,6 @@ impl Shared {
             MutexGuard::bump(state);
         }
     }
-}
-
-/// Returns the interfaces that have the addresses of these ends of links.
-///
-/// # Blocking
-/// A system call at most every ten seconds.
-#[cold]
-fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
-    let host = this_host();
-    let of_end = |end: &Locator| {
-        let at: SocketAddr = end.address().parse().ok()?;
-        let has = |interface: &&Interface| {
-            let addresses = &interface.addresses;
-            addresses.iter().any(|own| own.ip == at.ip().to_canonical())
-        };
-        host.0.iter().find(has).map(|found| found.name.clone())
-    };
-    ends.filter_map(of_end).collect()
 }
 
 /// Query whose queryables are being searched for. Messages that its source sent after it wait.
@@ -201,7 +159,7 @@ impl PendingQuery {
             priority: self.priority,
             raw: self.bytes.as_slice(),
         };
-        shared.take_question(face, &context, &mut self.search, burst)
+        query::inbound::take_question(shared, face, &context, &mut self.search, burst)
     }
 }
 

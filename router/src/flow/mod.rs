@@ -29,6 +29,7 @@ pub(crate) mod encoded_run;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
+pub(crate) mod link_filters;
 pub(crate) mod lookup;
 pub(crate) mod numbering;
 pub(crate) mod outboxes;

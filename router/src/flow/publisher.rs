@@ -25,7 +25,10 @@ use crate::{
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
     node::{sessions::NodeSession, shared::Shared},
-    notify::listeners::{Listen, ListenerId},
+    notify::{
+        listeners::{Listen, ListenerId},
+        matching::{self, Sender},
+    },
     table::{Counterpart, Kind, Locality, Reach},
 };
 
@@ -321,7 +324,7 @@ impl PublisherFace {
     pub fn has_matching_subscribers(&self) -> bool {
         let key = &self.route.load().key;
         let audience = Counterpart::Subscribers.within(self.destination);
-        self.shared.has_counterpart(key, audience)
+        matching::has_counterpart(&self.shared, key, audience)
     }
 
     /// Returns true if a message would be sent now: to a known subscriber, or to a gateway that has
@@ -342,8 +345,12 @@ impl PublisherFace {
     ) -> Result<ListenerId, DeclareError> {
         let key = &self.route.load().key;
         let audience = Counterpart::Subscribers.within(self.destination);
-        self.shared
-            .declare_matching(&self.session, self.id, key, audience, listener)
+        let sender = Sender {
+            id: self.id,
+            key,
+            audience,
+        };
+        matching::declare_matching(&self.shared, &self.session, &sender, listener)
     }
 
     /// Returns the route for the present state of the table. The end of a session invalidates all

@@ -17,7 +17,10 @@ use crate::{
     metrics,
     model::{Publication, SampleKind, Value},
     node::{handle::Node, shared::Shared, state::State},
-    query::{After, Call},
+    query::{
+        After, Call, QueryableId,
+        reply::{self, OutgoingReply},
+    },
     table::LocalBranch,
 };
 
@@ -127,7 +130,9 @@ impl Shared {
             qos: Qos::REQUEST,
             reliability: Reliability::Reliable,
         };
-        self.reply_at_once(branch, told.key, &sample, state, after);
+        if let Ok(unsaid) = OutgoingReply::sample(told.key, QueryableId(0), &sample) {
+            reply::reply_at_once(self, branch, &unsaid, state, after);
+        }
     }
 
     /// Returns the description of the node, perhaps a recent one.

@@ -9,7 +9,7 @@ use crate::{
     model::{CloseError, DeclareError},
     node::{handle::Node, sessions::NodeSession, state::State},
     notify::listeners::Listener,
-    query::{HeldQuery, Next, OpenQuery, QueryEnd, SharedQuerySink},
+    query::{EndedQuery, Next, QueryEnd, SharedQuerySink},
     table::{Kind, SessionNumber},
 };
 
@@ -20,7 +20,7 @@ struct Ended {
     sinks: Vec<Sink>,
     queryables: Vec<SharedQuerySink>,
     listeners: Vec<Arc<Listener>>,
-    queries: Vec<(Arc<OpenQuery>, Option<HeldQuery>)>,
+    queries: Vec<EndedQuery>,
     routes: [KeyCache; 3],
 }
 
@@ -85,27 +85,22 @@ impl Node {
             let State { table, actions, .. } = state;
             table.local_undeclare(shared.own(id), kind, actions);
             ended.sinks.extend(state.sinks.remove(&id));
-            let queryable = state.queries.queryables.remove(&id);
-            ended.queryables.extend(queryable);
+            ended.queryables.extend(state.queries.remove_queryable(id));
         }
         for id in state.attached.remove(session) {
             let State { table, actions, .. } = state;
             table.local_undeclare(shared.own(id), Kind::Token, actions);
         }
         // listeners, of matching and of liveliness
-        let listeners = state.listeners.extract_if(|_, one| one.session == session);
-        let listeners: Vec<(u32, Arc<Listener>)> = listeners.collect();
-        for (id, listener) in listeners {
+        for (id, listener) in state.notices.take_of(session) {
             let State { table, actions, .. } = state;
             table.undeclare_local_listener(shared.own(id), actions);
             ended.listeners.push(listener);
         }
         // queries without an end
-        let open = &mut state.queries.open;
-        let open: Vec<_> = open.extract_if(|_, one| one.is_of(session)).collect();
-        for (rid, query) in open {
+        for (rid, query) in state.queries.take_of(session) {
             state.table.forget_query(shared.local, rid);
-            ended.queries.push((query, state.queries.held.remove(&rid)));
+            ended.queries.push(query);
         }
         // routes: its publishers ask for a new one, and are refused
         ended.routes = state.undeclared.take(session);

@@ -107,13 +107,13 @@ impl Node {
         let (listening, scouting) = state.peers.take_doors();
         let sinks = std::mem::take(&mut state.sinks);
         let undeclared = std::mem::take(&mut state.undeclared);
-        let listeners = std::mem::take(&mut state.listeners);
+        let notices = std::mem::take(&mut state.notices);
         let queries = std::mem::take(&mut state.queries);
         drop(state);
-        listeners.values().for_each(|listener| listener.end());
+        notices.end();
         // users' closures may be dropped with these, so no lock is held
         listening.iter().for_each(Listening::stop);
-        drop((sinks, undeclared, listeners, scouting));
+        drop((sinks, undeclared, notices, scouting));
         // queries end with an error, and each peer gets a Close after its queued messages
         queries.close();
         for outbox in outboxes {

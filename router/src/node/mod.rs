@@ -9,7 +9,7 @@
 //!
 //! They share the parts in this module:
 //! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
-//!   share; `handle`: the public handle;
+//!   share; `update`: the changes under the lock; `handle`: the public handle;
 //! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep`, `tasks` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources;
 //! - `report`, `snapshot`: the node's reports about itself; `admin_queries`: the replies of its
@@ -37,6 +37,7 @@ pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod sweep;
 mod tasks;
+mod update;
 
 pub use crate::{
     config::{Flow, MessageKind},

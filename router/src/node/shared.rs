@@ -16,17 +16,16 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::{Encode, EncodeError, KeyExpr, Locator, Priority, WhatAmI, Writer, ZenohId};
+use zonda_codec::{KeyExpr, Locator, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, Origin};
 use zonda_transport::{
-    protocol::{options::LocalOptions, parameters::LocalParameters, tx::Tail},
+    protocol::{options::LocalOptions, parameters::LocalParameters},
     sync::{Mutex, Rank},
 };
 
 use crate::{
     admin::report_cache::{CachedText, Reports},
     config::Settings,
-    flow::deliver,
     hlc::Hlc,
     hooks::Filters,
     model::{DeclareError, LinkStatus, PublishError},
@@ -37,9 +36,11 @@ use crate::{
         memory::{Memory, leaving::EvictedConnections},
         state::{Face, State},
     },
+    notify::notices::Notices,
     peers::{events::Events, lines::Lines, refusals::Refusals, state::Peers},
-    query::{After, Queries},
-    table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
+    query::Queries,
+    send_error::SendError,
+    table::{FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
 };
 
 /// Longest key that the protocol can encode.
@@ -87,15 +88,6 @@ pub(crate) struct Shared {
     pub(crate) this: Weak<Shared>,
 }
 
-/// Bytes that are an encoded message already.
-pub(crate) struct Encoded<'a>(pub(crate) &'a [u8]);
-
-impl Encode for Encoded<'_> {
-    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        writer.bytes(self.0)
-    }
-}
-
 impl Shared {
     /// Returns an unused id for a declaration of this node's own. The caller must not hold the
     /// state's lock.
@@ -129,7 +121,7 @@ impl Shared {
             faces: HashMap::new(),
             peers: Peers::new(zid, &settings),
             sinks: HashMap::new(),
-            listeners: HashMap::new(),
+            notices: Notices::default(),
             queries: Queries::default(),
             undeclared: Default::default(),
             attached: Default::default(),
@@ -206,66 +198,6 @@ impl Shared {
         self.departed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Changes the table and carries out its actions, in their order.
-    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut result = None;
-        let after = self.change(|state, _| result = Some(change(state)));
-        after.finish();
-        result.expect("a change is made once")
-    }
-
-    /// Changes the table like [`update`](Self::update), and leaves the work that needs no lock to
-    /// the caller.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
-        let mut after = After::default();
-        let mut state = self.state.lock();
-        change(&mut state, &mut after);
-        self.carry_out(&mut state, &mut after);
-        self.settle_queries(&mut state, &mut after);
-        after.notes = state.table.take_notes();
-        if state.table.alarm() == Some(Deadline::Now) {
-            self.wake_clock(&mut state);
-        }
-        let sweeps = !state.sweeping && state.table.is_sweeping();
-        state.sweeping |= sweeps;
-        drop(state);
-        if sweeps && let Some(node) = self.this.upgrade() {
-            Self::start_sweeping(&node);
-        }
-        after
-    }
-
-    /// Queues the table's messages and notices while the lock keeps them in order. The caller
-    /// flushes and calls listeners after it has released the lock.
-    pub(crate) fn carry_out(&self, state: &mut State, after: &mut After) {
-        // a notice goes to a listener's queue, a message to an outbox
-        self.memory.note_tables(&mut state.table);
-        let mut listeners = Vec::new();
-        let mut behind = 0;
-        for action in std::mem::take(&mut state.actions) {
-            let (face, bytes) = match action {
-                Action::Send { face, bytes } => (face, bytes),
-                Action::Notify { listener, notice } => {
-                    listeners.extend(state.queue_notice(listener, notice));
-                    continue;
-                }
-            };
-            let Some(face) = state.faces.get(&face) else {
-                continue;
-            };
-            // queue it, and note neighbours that do not keep up
-            let head = Encoded(&bytes);
-            let (touched, outbox) = (&mut after.touched, &face.outbox);
-            let kept = deliver::keep(touched, outbox, Priority::Control, &head, Tail::NONE);
-            if let Some(has_room) = kept {
-                after.declared.note(&face.outbox, bytes.len(), has_room);
-                behind += if has_room { 0 } else { bytes.len() };
-            }
-        }
-        self.memory.note_behind(behind);
-        after.tell(&self.runtime, listeners);
-    }
-
     /// Returns the reference to the session's declaration under `id`.
     pub(crate) fn own(&self, id: u32) -> OwnRef {
         self.local.own(id)
@@ -286,6 +218,17 @@ impl Shared {
         match self.is_closed() {
             _ if self.is_forked() => Err(DeclareError::Forked),
             true => Err(DeclareError::Closed),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that the session can send: the node is open and the process has not forked since.
+    pub(crate) fn may_send(&self) -> Result<(), SendError> {
+        if self.is_forked() {
+            return Err(SendError::Forked);
+        }
+        match self.is_closed() {
+            true => Err(SendError::Closed),
             false => Ok(()),
         }
     }

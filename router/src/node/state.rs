@@ -25,7 +25,7 @@ use crate::{
         memory::{Holding, leaving::EvictedConnections, pace::Pace},
         sessions::{Attached, UndeclaredRoutes},
     },
-    notify::listeners::Listener,
+    notify::notices::Notices,
     peers::{links::Links, state::Peers},
     query::Queries,
     table::{Action, FaceId, ForwardingTable},
@@ -108,8 +108,8 @@ pub(crate) struct State {
     pub(crate) faces: HashMap<FaceId, Face>,
     pub(crate) peers: Peers,
     pub(crate) sinks: HashMap<u32, Sink>,
-    /// Listeners of the session to the table's notices.
-    pub(crate) listeners: HashMap<u32, Arc<Listener>>,
+    /// Listeners of the sessions to the table's notices.
+    pub(crate) notices: Notices,
     pub(crate) queries: Queries,
     /// Routes of keys without a publisher.
     pub(crate) undeclared: UndeclaredRoutes,
@@ -117,19 +117,19 @@ pub(crate) struct State {
     pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
     /// Latest description of the node in its admin space.
-    pub(crate) described: CachedText,
+    pub(super) described: CachedText,
     /// True while a task removes the entities of neighbours that are gone.
-    pub(crate) sweeping: bool,
+    pub(super) sweeping: bool,
     /// Messages lost because neighbours had not taken them when the node was closed.
-    pub(crate) lost_by_closing: Vec<Lost>,
+    pub(super) lost_by_closing: Vec<Lost>,
     /// Evicted neighbours whose memory is not free yet.
-    pub(crate) leavers: EvictedConnections,
+    pub(super) leavers: EvictedConnections,
 }
 
 impl State {
     pub(crate) fn is_id_used(&self, local: FaceId, id: u32) -> bool {
         self.sinks.contains_key(&id)
-            || self.listeners.contains_key(&id)
+            || self.notices.has(id)
             || self.attached.has(id)
             || self.table.uses_id(local, id)
     }

@@ -75,12 +75,12 @@ impl Node {
             if self.session.is_closed() {
                 return Err(DeclareError::Closed);
             }
-            state.listeners.insert(id, Arc::clone(&listener));
+            state.notices.add(id, Arc::clone(&listener));
             let State { table, actions, .. } = state;
             table.local_token_listener(shared.own(id), key, history, actions);
             Ok(())
         })?;
-        shared.tell_all(id);
+        tell_all(shared, id);
         Ok(ListenerId(id))
     }
 
@@ -106,45 +106,43 @@ impl Node {
             if self.session.is_closed() {
                 return Err(DeclareError::Closed);
             }
-            state.listeners.insert(id, Arc::clone(&listener));
+            state.notices.add(id, Arc::clone(&listener));
             let State { table, actions, .. } = state;
             table.local_liveliness_query(shared.own(id), key, actions);
             Ok(())
         })?;
-        shared.tell_all(id);
-        if shared.state.lock().listeners.contains_key(&id) {
-            Shared::limit_question(shared, id, &listener, limit);
+        tell_all(shared, id);
+        if shared.state.lock().notices.has(id) {
+            limit_question(shared, id, &listener, limit);
         }
         Ok(ListenerId(id))
     }
 }
 
-impl Shared {
-    /// Delivers the remaining tokens that were alive before, slice by slice.
-    fn tell_all(&self, id: u32) {
-        while self.update(|state| state.table.deliver_on(id, &mut state.actions)) {}
-    }
+/// Delivers the remaining tokens that were alive before, slice by slice.
+fn tell_all(shared: &Shared, id: u32) {
+    while shared.update(|state| state.table.deliver_on(id, &mut state.actions)) {}
+}
 
-    /// Starts the task that ends a liveliness query after its limit.
-    fn limit_question(shared: &Arc<Self>, id: u32, asker: &Arc<Listener>, limit: Duration) {
-        // A limit beyond the clock's range is no limit.
-        let Some(due) = Instant::now().checked_add(limit) else {
+/// Starts the task that ends a liveliness query after its limit.
+fn limit_question(shared: &Arc<Shared>, id: u32, asker: &Arc<Listener>, limit: Duration) {
+    // A limit beyond the clock's range is no limit.
+    let Some(due) = Instant::now().checked_add(limit) else {
+        return;
+    };
+    let (node, asker) = (Arc::clone(shared), Arc::clone(asker));
+    let wait = move || async move {
+        let over = asker.over.listen();
+        if asker.is_over() {
             return;
-        };
-        let (node, asker) = (Arc::clone(shared), Arc::clone(asker));
-        let wait = move || async move {
-            let over = asker.over.listen();
-            if asker.is_over() {
-                return;
-            }
-            if node.until(due, over).await.is_none() {
-                let own = node.own(id);
-                node.update(|state| {
-                    let State { table, actions, .. } = state;
-                    table.undeclare_local_listener(own, actions);
-                });
-            }
-        };
-        with_runtime!(&shared.runtime, runtime => runtime.spawn_brief("zonda-answers", wait));
-    }
+        }
+        if node.until(due, over).await.is_none() {
+            let own = node.own(id);
+            node.update(|state| {
+                let State { table, actions, .. } = state;
+                table.undeclare_local_listener(own, actions);
+            });
+        }
+    };
+    with_runtime!(&shared.runtime, runtime => runtime.spawn_brief("zonda-answers", wait));
 }

@@ -13,43 +13,51 @@ use crate::{
     table::Audience,
 };
 
-impl Shared {
-    /// Returns true if the node knows a counterpart on `key`; false in a forked process.
-    pub(crate) fn has_counterpart(&self, key: &KeyExpr<'_>, audience: Audience) -> bool {
-        if self.is_forked() {
-            return false;
-        }
-        let state = self.state.lock();
-        state
-            .table
-            .has_counterpart(self.local, key.as_str(), audience)
+/// Returns true if the node knows a counterpart on `key`; false in a forked process.
+pub(crate) fn has_counterpart(shared: &Shared, key: &KeyExpr<'_>, audience: Audience) -> bool {
+    if shared.is_forked() {
+        return false;
     }
+    let state = shared.state.lock();
+    state
+        .table
+        .has_counterpart(shared.local, key.as_str(), audience)
+}
 
-    /// Notifies `listen` of the current status and of each change, until the publisher or querier
-    /// with the id `owner` ends.
-    pub(crate) fn declare_matching(
-        &self,
-        session: &NodeSession,
-        owner: u32,
-        key: &KeyExpr<'static>,
-        audience: Audience,
-        listen: Arc<dyn Listen>,
-    ) -> Result<ListenerId, DeclareError> {
-        self.may_declare(key)?;
-        let id = self.next_id();
-        let refused = self.update(|state| {
-            if session.is_closed() {
-                return Some(listen);
-            }
-            let listener = Listener::new(listen, session.number);
-            state.listeners.insert(id, listener);
-            let State { table, actions, .. } = state;
-            table.local_matching(self.own(owner), id, key, audience, actions);
-            None
-        });
-        match refused {
-            None => Ok(ListenerId(id)),
-            Some(_) => Err(DeclareError::Closed),
+/// Publisher or querier whose counterparts are watched.
+pub(crate) struct Sender<'a> {
+    pub(crate) id: u32,
+    pub(crate) key: &'a KeyExpr<'static>,
+    pub(crate) audience: Audience,
+}
+
+/// Notifies `listen` of the current status and of each change, until the publisher or querier
+/// ends.
+pub(crate) fn declare_matching(
+    shared: &Shared,
+    session: &NodeSession,
+    sender: &Sender<'_>,
+    listen: Arc<dyn Listen>,
+) -> Result<ListenerId, DeclareError> {
+    let Sender {
+        id: owner,
+        key,
+        audience,
+    } = *sender;
+    shared.may_declare(key)?;
+    let id = shared.next_id();
+    let refused = shared.update(|state| {
+        if session.is_closed() {
+            return Some(listen);
         }
+        let listener = Listener::new(listen, session.number);
+        state.notices.add(id, listener);
+        let State { table, actions, .. } = state;
+        table.local_matching(shared.own(owner), id, key, audience, actions);
+        None
+    });
+    match refused {
+        None => Ok(ListenerId(id)),
+        Some(_) => Err(DeclareError::Closed),
     }
 }

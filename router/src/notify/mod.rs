@@ -3,10 +3,11 @@
 //! Notices of the table for the node's own session: tokens that come and go, subscribers that match
 //! a publisher.
 //!
-//! `listeners` and `queueing` queue the notices in the table's order and call the session without a
+//! `listeners` and `notices` queue the notices in the table's order and call the session without a
 //! lock; `liveliness` and `matching` declare the listeners.
 
+mod ending;
 pub(crate) mod listeners;
 pub(crate) mod liveliness;
 pub(crate) mod matching;
-mod queueing;
+pub(crate) mod notices;

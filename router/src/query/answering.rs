@@ -10,10 +10,10 @@ use crate::{
     model::{Outcome, Publication, Value, Wait},
     node::{shared::Shared, state::State},
     query::{
+        after::{After, Call},
         errors::AnswerError,
         incoming::{IncomingQuery, QueryableId, SharedQuerySink},
-        reply::{OutgoingReply, ReplyBlocked},
-        settle::{After, Call},
+        reply::{self, OutgoingReply, ReplyBlocked},
     },
     table::LocalBranch,
 };
@@ -109,7 +109,7 @@ impl IncomingQuery {
         let node = &self.query.node;
         let mut deadline = None;
         loop {
-            let busy = match node.try_reply(self.query.face, self.query.rid, unsaid) {
+            let busy = match reply::try_reply(node, self.query.face, self.query.rid, unsaid) {
                 Ok(outcome) => return Ok(outcome),
                 Err(busy) => busy,
             };
@@ -131,10 +131,11 @@ impl IncomingQuery {
         let node = &self.query.node;
         let deadline = zonda_runtime::after(limit);
         loop {
-            let busy: ReplyBlocked = match node.try_reply(self.query.face, self.query.rid, unsaid) {
-                Ok(outcome) => return Ok(outcome),
-                Err(busy) => busy,
-            };
+            let busy: ReplyBlocked =
+                match reply::try_reply(node, self.query.face, self.query.rid, unsaid) {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(busy) => busy,
+                };
             if busy.is_final() {
                 return Err(busy.error);
             }
@@ -146,25 +147,29 @@ impl IncomingQuery {
     }
 }
 
-impl Shared {
-    /// Passes a query to the session's queryables, or to the admin space.
-    pub(crate) fn query_own(
-        &self,
-        branch: &LocalBranch,
-        key: &KeyExpr<'_>,
-        query: impl FnOnce(Arc<Shared>) -> IncomingQuery,
-        state: &mut State,
-        after: &mut After,
-    ) {
-        if branch.face != self.local {
-            self.answer_admin(branch, key, state, after);
-            return;
-        }
-        let found = |id: &u32| state.queries.queryables.get(id).cloned();
-        let sinks: Vec<SharedQuerySink> = branch.queryables.iter().filter_map(found).collect();
-        match self.this.upgrade().filter(|_| !sinks.is_empty()) {
-            Some(node) => after.calls.push(Call::Ask(query(node), sinks)),
-            None => state.table.finish_branch(branch.face, branch.rid),
-        }
+/// Branch of a query that ends at this node, and the query's key.
+pub(crate) struct AskedBranch<'a> {
+    pub(crate) branch: &'a LocalBranch,
+    pub(crate) key: &'a KeyExpr<'a>,
+}
+
+/// Passes a query to the session's queryables, or to the admin space.
+pub(crate) fn query_own(
+    shared: &Shared,
+    asked: &AskedBranch<'_>,
+    query: impl FnOnce(Arc<Shared>) -> IncomingQuery,
+    state: &mut State,
+    after: &mut After,
+) {
+    let AskedBranch { branch, key } = *asked;
+    if branch.face != shared.local {
+        shared.answer_admin(branch, key, state, after);
+        return;
+    }
+    let found = |id: &u32| state.queries.queryable(*id).cloned();
+    let sinks: Vec<SharedQuerySink> = branch.queryables.iter().filter_map(found).collect();
+    match shared.this.upgrade().filter(|_| !sinks.is_empty()) {
+        Some(node) => after.calls.push(Call::Ask(query(node), sinks)),
+        None => state.table.finish_branch(branch.face, branch.rid),
     }
 }

@@ -5,28 +5,25 @@
 use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 
 use crate::{
-    config::{Flow, MessageKind},
-    hooks::MessageView,
-    node::{shared::Shared, state::State},
-    table::FaceId,
+    config::MessageKind,
+    flow::link_filters::{LinkSide, filters_of},
+    hooks::{Filters, MessageView},
+    node::state::State,
 };
 
-impl Shared {
-    /// Returns the QoS with which a query or reply on `key` passes the filters of a neighbour;
-    /// `None` if they reject it, which is counted. `key` is `None` if it could not be resolved.
-    /// Messages of this node's own session pass unchanged.
-    pub(crate) fn carried(
-        &self,
-        state: &State,
-        face: FaceId,
-        flow: Flow,
-        key: Option<&KeyExpr<'_>>,
-        seen: MessageView,
-    ) -> Option<Qos> {
-        match self.hooks.is_empty() {
-            true => Some(seen.qos),
-            false => self.checks(state, face, flow, key).judge(seen),
-        }
+/// Returns the QoS with which a query or reply on `key` passes the filters of a neighbour on one
+/// side; `None` if they reject it, which is counted. `key` is `None` if it could not be resolved. Messages of
+/// this node's own session pass unchanged.
+pub(crate) fn carried(
+    hooks: &Filters,
+    state: &State,
+    side: LinkSide,
+    key: Option<&KeyExpr<'_>>,
+    seen: MessageView,
+) -> Option<Qos> {
+    match hooks.is_empty() {
+        true => Some(seen.qos),
+        false => filters_of(hooks, state, side, key).judge(seen),
     }
 }
 

@@ -4,6 +4,7 @@
 //! send until the end, those that its queryables answer ([`IncomingQuery`]), and those that the
 //! node forwards between neighbours.
 
+mod after;
 mod answering;
 mod ask;
 mod checked;
@@ -11,7 +12,7 @@ mod copied;
 mod errors;
 mod heads;
 mod held;
-mod inbound;
+pub(crate) mod inbound;
 mod incoming;
 mod node;
 mod open;
@@ -20,8 +21,9 @@ mod owned;
 mod querier;
 mod queries;
 mod queryables;
-mod reply;
-mod settle;
+pub(crate) mod reply;
+mod send;
+pub(crate) mod settle;
 
 pub use errors::{AnswerError, GetError};
 pub use incoming::{IncomingQuery, OpenedQueryable, QuerySink, QueryableId, SharedQuerySink};
@@ -29,7 +31,6 @@ pub use open::OpenQuery;
 pub use outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplyBody, ReplySink};
 pub use querier::QuerierFace;
 
-pub(crate) use held::HeldQuery;
+pub(crate) use after::{After, Call};
 pub(crate) use open::Next;
-pub(crate) use queries::Queries;
-pub(crate) use settle::{After, Call};
+pub(crate) use queries::{EndedQuery, Queries};

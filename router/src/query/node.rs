@@ -11,7 +11,8 @@ use crate::{
     node::handle::Node,
     query::{
         GetError, OpenQuery, OutgoingQuery, QuerierFace, QueryableId, SharedQuerySink,
-        ask::{Failed, Full},
+        ask::{self, Failed, Full},
+        queryables,
     },
     send_error::SendError,
     table::Locality,
@@ -85,7 +86,7 @@ impl Node {
         let mut deadline = None;
         loop {
             let Full { outbox, error } =
-                match self.shared.try_query(&self.session, query, querier, open) {
+                match ask::try_query(&self.shared, &self.session, query, querier, open) {
                     Ok(()) => return Ok(()),
                     Err(Failed::Error(error)) => return Err(error),
                     Err(Failed::Full(full)) => full,
@@ -119,7 +120,7 @@ impl Node {
         let deadline = zonda_runtime::after(after);
         loop {
             let Full { outbox, error } =
-                match self.shared.try_query(&self.session, query, querier, open) {
+                match ask::try_query(&self.shared, &self.session, query, querier, open) {
                     Ok(()) => return Ok(()),
                     Err(Failed::Error(error)) => return Err(error),
                     Err(Failed::Full(full)) => full,
@@ -138,7 +139,7 @@ impl Node {
     /// at once, or when a running call of its sink on another thread has returned. A query that was
     /// not sent yet is never sent.
     pub fn cancel(&self, query: &OpenQuery) {
-        self.shared.cancel_query(query);
+        ask::cancel_query(&self.shared, query);
     }
 
     /// Default time that a query waits for its replies (`queries_default_timeout`).
@@ -173,14 +174,13 @@ impl Node {
         origin: Locality,
         sink: SharedQuerySink,
     ) -> Result<QueryableId, DeclareError> {
-        self.shared
-            .declare_queryable(&self.session, key, complete, origin, sink)
+        queryables::declare_queryable(self, key, complete, origin, sink)
     }
 
     /// Ends a queryable. A running call of its sink on another thread may still finish, and the
     /// queries that the sink holds may still be replied to.
     pub fn undeclare_queryable(&self, id: QueryableId) {
-        self.shared.undeclare_queryable(id);
+        queryables::undeclare_queryable(&self.shared, id);
     }
 
     /// Declares a querier of `key`: the node keeps track of matching queryables, and a query

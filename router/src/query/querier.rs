@@ -9,7 +9,10 @@ use zonda_codec::{KeyExpr, Target};
 use crate::{
     model::DeclareError,
     node::{sessions::NodeSession, shared::Shared, state::State},
-    notify::listeners::{Listen, ListenerId},
+    notify::{
+        listeners::{Listen, ListenerId},
+        matching::{self, Sender},
+    },
     table::{Audience, Counterpart, Kind, Locality, Reach},
 };
 
@@ -66,8 +69,7 @@ impl QuerierFace {
     /// Returns true if the node knows a queryable that a query for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
-        self.shared
-            .has_counterpart(&self.key, self.audience(target))
+        matching::has_counterpart(&self.shared, &self.key, self.audience(target))
     }
 
     /// Notifies `listener` if the node knows a queryable that a query for `target` would reach, and
@@ -81,8 +83,12 @@ impl QuerierFace {
         listener: Arc<dyn Listen>,
     ) -> Result<ListenerId, DeclareError> {
         let audience = self.audience(target);
-        self.shared
-            .declare_matching(&self.session, self.id, &self.key, audience, listener)
+        let sender = Sender {
+            id: self.id,
+            key: &self.key,
+            audience,
+        };
+        matching::declare_matching(&self.shared, &self.session, &sender, listener)
     }
 
     fn audience(&self, target: Target) -> Audience {

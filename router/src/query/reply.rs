@@ -18,10 +18,10 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::Flow,
     flow::{
         deliver::{keep, offer_later, write},
         head::{MESSAGE_BYTES_MAX, body},
+        link_filters::LinkSide,
     },
     model::{Outcome, Publication, SampleKind, Value},
     node::{
@@ -29,14 +29,14 @@ use crate::{
         state::State,
     },
     query::{
-        checked::seen_reply,
+        after::{After, Call},
+        checked::{carried, seen_reply},
         errors::AnswerError,
         heads::{ReplyHead, may_drop, response},
         incoming::QueryableId,
         open::{Next, OpenQuery},
         outgoing::{IncomingReply, ReplyBody},
         owned::shared,
-        settle::{After, Call},
     },
     send_error::SendError,
     table::{FaceId, LocalBranch, QueryOrigin},
@@ -173,101 +173,102 @@ impl<'a> OutgoingReply<'a> {
     }
 }
 
-impl Shared {
-    /// Attempts once to reply, without waiting.
-    pub(crate) fn try_reply(
-        &self,
-        face: FaceId,
-        rid: u32,
-        unsaid: &OutgoingReply<'_>,
-    ) -> Result<Outcome, ReplyBlocked> {
-        self.may_send().map_err(AnswerError::from)?;
-        let responder = EntityGlobalId {
-            zid: self.zid,
-            eid: unsaid.eid,
-        };
-        let state = self.state.lock();
-        let asker = state
-            .table
-            .origin_of_query(face, rid)
-            .ok_or(AnswerError::Over)?;
-        // The asker is this node's session: its sink is called here, or the reply is queued for it.
-        if asker.face == self.local {
-            let query = state.queries.open.get(&asker.rid).cloned();
-            let query = query.ok_or(AnswerError::Over)?;
-            if query.is_crowded() {
-                // The session's own callback is slow.
-                return Err(ReplyBlocked::full(self.zid, &asker, Room::Query(query)));
-            }
-            let local = Local::new(unsaid, responder);
-            let next = local.lend(unsaid, query.qos(), |reply| query.enter(reply));
-            drop(state);
-            match next {
-                Next::Deliver(turn) => {
-                    local.lend(unsaid, query.qos(), |reply| query.deliver(turn, reply));
-                }
-                Next::Drain(turn) => query.drain(turn),
-                Next::Nothing | Next::Crowded => return Ok(Outcome::Queued),
-            }
-            return Ok(Outcome::Sent);
+/// Attempts once to reply, without waiting.
+pub(crate) fn try_reply(
+    shared: &Shared,
+    face: FaceId,
+    rid: u32,
+    unsaid: &OutgoingReply<'_>,
+) -> Result<Outcome, ReplyBlocked> {
+    shared.may_send().map_err(AnswerError::from)?;
+    let responder = EntityGlobalId {
+        zid: shared.zid,
+        eid: unsaid.eid,
+    };
+    let state = shared.state.lock();
+    let asker = state
+        .table
+        .origin_of_query(face, rid)
+        .ok_or(AnswerError::Over)?;
+    // The asker is this node's session: its sink is called here, or the reply is queued for it.
+    if asker.face == shared.local {
+        let query = state.queries.open(asker.rid).cloned();
+        let query = query.ok_or(AnswerError::Over)?;
+        if query.is_crowded() {
+            // The session's own callback is slow.
+            return Err(ReplyBlocked::full(shared.zid, &asker, Room::Query(query)));
         }
-        // The asker is a neighbour: a reply that its filters reject counts as sent.
-        let seen = seen_reply(&unsaid.body, unsaid.payload.size(), asker.qos);
-        let carried = self.carried(&state, asker.face, Flow::Egress, Some(unsaid.key), seen);
-        if carried.is_none() {
-            return Ok(Outcome::Sent);
-        }
-        let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
-        let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
-        // The reply is queued under the lock and written without it.
-        let message = Outgoing {
-            reliability: Reliability::Reliable,
-            head: &unsaid.head(&asker, responder),
-            payload: unsaid.payload.into(),
-        };
-        let queued = offer_later(&outbox, asker.qos, &message);
+        let local = Local::new(unsaid, responder);
+        let next = local.lend(unsaid, query.qos(), |reply| query.enter(reply));
         drop(state);
-        match queued {
-            Ok(sent) => Ok(write(&outbox, asker.qos, sent).into()),
-            Err(Refused::Closed) => Err(AnswerError::Over.into()),
-            Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
-            Err(Refused::Full) => Err(ReplyBlocked::full(peer, &asker, Room::Lane(outbox))),
-        }
-    }
-
-    /// Replies for the node itself, under the state's lock and without waiting for room.
-    pub(crate) fn reply_at_once(
-        &self,
-        branch: &LocalBranch,
-        key: &KeyExpr<'_>,
-        sample: &Publication<'_>,
-        state: &mut State,
-        after: &mut After,
-    ) {
-        let unsaid = OutgoingReply::sample(key, QueryableId(0), sample);
-        let asker = state.table.origin_of_query(branch.face, branch.rid);
-        let (Ok(unsaid), Some(asker)) = (unsaid, asker) else {
-            return;
-        };
-        let responder = EntityGlobalId {
-            zid: self.zid,
-            eid: unsaid.eid,
-        };
-        // The session's sink is called later, without the lock; a neighbour's lane is filled beyond
-        // its limit rather than waited for.
-        if asker.face == self.local {
-            if let Some(query) = state.queries.open.get(&asker.rid) {
-                let local = Local::new(&unsaid, responder);
-                let next = local.lend(&unsaid, query.qos(), |reply| query.push(reply));
-                if let Next::Drain(turn) = next {
-                    after.calls.push(Call::Drain(Arc::clone(query), turn));
-                }
+        match next {
+            Next::Deliver(turn) => {
+                local.lend(unsaid, query.qos(), |reply| query.deliver(turn, reply));
             }
-        } else if let Some(found) = state.faces.get(&asker.face) {
-            let (head, payload) = (unsaid.head(&asker, responder), unsaid.payload.into());
-            let (touched, priority) = (&mut after.touched, asker.qos.priority());
-            keep(touched, &found.outbox, priority, &head, payload);
+            Next::Drain(turn) => query.drain(turn),
+            Next::Nothing | Next::Crowded => return Ok(Outcome::Queued),
         }
+        return Ok(Outcome::Sent);
+    }
+    // The asker is a neighbour: a reply that its filters reject counts as sent.
+    let seen = seen_reply(&unsaid.body, unsaid.payload.size(), asker.qos);
+    let carried = carried(
+        &shared.hooks,
+        &state,
+        LinkSide::egress(asker.face),
+        Some(unsaid.key),
+        seen,
+    );
+    if carried.is_none() {
+        return Ok(Outcome::Sent);
+    }
+    let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
+    let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
+    // The reply is queued under the lock and written without it.
+    let message = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &unsaid.head(&asker, responder),
+        payload: unsaid.payload.into(),
+    };
+    let queued = offer_later(&outbox, asker.qos, &message);
+    drop(state);
+    match queued {
+        Ok(sent) => Ok(write(&outbox, asker.qos, sent).into()),
+        Err(Refused::Closed) => Err(AnswerError::Over.into()),
+        Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
+        Err(Refused::Full) => Err(ReplyBlocked::full(peer, &asker, Room::Lane(outbox))),
+    }
+}
+
+/// Replies for the node itself, under the state's lock and without waiting for room.
+pub(crate) fn reply_at_once(
+    shared: &Shared,
+    branch: &LocalBranch,
+    unsaid: &OutgoingReply<'_>,
+    state: &mut State,
+    after: &mut After,
+) {
+    let Some(asker) = state.table.origin_of_query(branch.face, branch.rid) else {
+        return;
+    };
+    let responder = EntityGlobalId {
+        zid: shared.zid,
+        eid: unsaid.eid,
+    };
+    // The session's sink is called later, without the lock; a neighbour's lane is filled beyond
+    // its limit rather than waited for.
+    if asker.face == shared.local {
+        if let Some(query) = state.queries.open(asker.rid) {
+            let local = Local::new(unsaid, responder);
+            let next = local.lend(unsaid, query.qos(), |reply| query.push(reply));
+            if let Next::Drain(turn) = next {
+                after.calls.push(Call::Drain(Arc::clone(query), turn));
+            }
+        }
+    } else if let Some(found) = state.faces.get(&asker.face) {
+        let (head, payload) = (unsaid.head(&asker, responder), unsaid.payload.into());
+        let (touched, priority) = (&mut after.touched, asker.qos.priority());
+        keep(touched, &found.outbox, priority, &head, payload);
     }
 }
 
