@@ -57,14 +57,18 @@ impl Unsent {
 }
 
 impl Outbox {
-    /// Closes in good order: what is queued is written until `by`, then a Close message, then the
-    /// socket is shut down. The reading task reads nothing more from the peer. Of two calls the
-    /// later deadline counts. Does not wait.
+    /// Closes in good order: no more messages are taken, what is queued is written until `by`, then
+    /// a Close message, then the socket is shut down. The reading task reads nothing more from the
+    /// peer. Of two calls the later deadline counts. Does not wait.
     pub fn close(&self, reason: u8, by: Instant) {
+        // A message that is taken during the close would follow the Close message, or be left once
+        // everything before it has been written.
+        self.takes_no_more.store(true, Ordering::SeqCst);
         self.signals.set_close_reason(reason);
         let left = by.saturating_duration_since(self.epoch).as_nanos();
         let by_ns = u64::try_from(left).unwrap_or(u64::MAX).saturating_add(1);
         self.closing.by_ns.fetch_max(by_ns, Ordering::SeqCst);
+        self.room.tell_all();
         self.signals.raise(signal::CLOSE);
     }
 

@@ -239,7 +239,7 @@ impl Outbox {
             return Err(VisitedLane(None));
         };
         let mut lane = lane.lock();
-        if self.closed.load(Ordering::Relaxed) || !lane.append(reliability, head, payload) {
+        if self.takes_no_more() || !lane.append(reliability, head, payload) {
             return Err(VisitedLane(Some(lane)));
         }
         drop(lane);
@@ -279,7 +279,7 @@ impl Outbox {
     ) -> Result<Sent, Refused> {
         let index = self.lane_index(priority);
         let lane = visit.0.unwrap_or_else(|| self.lanes[index].lock());
-        if self.closed.load(Ordering::Relaxed) {
+        if self.takes_no_more() {
             return Err(Refused::Closed);
         }
         let mut queue = Queue {

@@ -120,6 +120,10 @@ pub struct Outbox {
     last_received_ns: AtomicU64,
     wrote: AtomicBool,
     closed: AtomicBool,
+    /// Set once no more messages are taken: the close has begun, or the connection has ended. Read
+    /// under the lane's lock, so that a thread that sets it and then locks a lane knows all
+    /// messages that this lane will ever hold.
+    takes_no_more: AtomicBool,
     /// Set once the outbox has released its socket and its queues.
     released: AtomicBool,
     ended: OnceLock<Ended>,
@@ -213,6 +217,7 @@ impl Outbox {
             last_received_ns: AtomicU64::new(0),
             wrote: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            takes_no_more: AtomicBool::new(false),
             released: AtomicBool::new(false),
             ended: OnceLock::new(),
             closing: Closing::default(),
@@ -261,7 +266,7 @@ impl Outbox {
     /// Returns true while the lane of this priority takes messages without exceeding its limit.
     #[must_use]
     pub fn has_room(&self, priority: Priority) -> bool {
-        self.is_closed() || self.lanes[self.lane_index(priority)].lock().has_room()
+        self.takes_no_more() || self.lanes[self.lane_index(priority)].lock().has_room()
     }
 
     /// Returns true while the lane of this priority would take messages without exceeding its
@@ -331,6 +336,7 @@ impl Outbox {
     pub(crate) fn end(&self, ended: Ended) {
         // The first caller knows the cause; what follows are its consequences.
         let _ = self.ended.set(self.cause(ended));
+        self.takes_no_more.store(true, Ordering::SeqCst);
         self.closed.store(true, Ordering::SeqCst);
         self.room.tell_all();
         self.over.notify(usize::MAX);
@@ -348,16 +354,24 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
+    /// Returns true once messages are refused: the close has begun, or the connection has ended.
+    fn takes_no_more(&self) -> bool {
+        self.takes_no_more.load(Ordering::Relaxed)
+    }
+
     /// Returns the counts of what this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {
         &self.counters
     }
 
-    /// Returns true if the socket does not have all that was queued.
+    /// Returns true if the socket does not have all that was queued. False is final once no more
+    /// messages are taken.
     #[must_use]
     pub fn has_unsent(&self) -> bool {
-        !self.election.is_idle() || self.queued_bytes() > 0
+        // In this order: batches that leave the lanes between the two checks are being written at
+        // the second one.
+        self.queued_bytes() > 0 || !self.election.is_idle()
     }
 
     /// Returns the sequence numbers of the next frames, by priority.

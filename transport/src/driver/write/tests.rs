@@ -8,7 +8,7 @@ use zonda_runtime::{RuntimeOptions, Segments, TokioRuntime};
 
 use super::*;
 use crate::{
-    outbox::{Overflow, Unsent, Write},
+    outbox::{Overflow, Refused, Unsent, Write},
     protocol::{
         parameters::Established,
         tx::{Outgoing, Tail},
@@ -142,6 +142,82 @@ fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
     outbox.end(ended);
     let said_close = socket.written.ends_with(&[0x03, 7]);
     (outbox.unsent(), said_close, begin.elapsed())
+}
+
+/// Socket that gives another sender its turn during the first write.
+struct Shared {
+    outbox: Arc<Outbox>,
+    late: Vec<Option<Refused>>,
+    written: Vec<u8>,
+}
+
+impl LinkWrite for Shared {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        let head = Push::new(WireExpr::full("late"), PushBody::Put(Put::new(b"x")));
+        let late = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &head,
+            payload: Tail::NONE,
+        };
+        let late = |overflow| {
+            let sent = self
+                .outbox
+                .enqueue(Priority::Data, overflow, Write::Now, &late);
+            sent.err()
+        };
+        if self.late.is_empty() {
+            self.late = [Overflow::Refuse, Overflow::Drop, Overflow::Keep]
+                .map(late)
+                .to_vec();
+        }
+        for index in 0..segments.count() {
+            self.written.extend_from_slice(segments.segment(index));
+        }
+        (Ok(()), segments)
+    }
+
+    fn writable(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        ready(Ok(()))
+    }
+
+    fn shutdown(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        ready(Ok(()))
+    }
+}
+
+/// A message that comes during the close is refused: it would be behind the Close, or left.
+#[test]
+fn a_close_takes_no_more_messages_and_leaves_none() {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let outbox = Arc::new(Outbox::new(&established(), 1 << 20, None));
+    let head = Push::new(WireExpr::full("early"), PushBody::Put(Put::new(b"x")));
+    let early = Outgoing {
+        reliability: Reliability::Reliable,
+        head: &head,
+        payload: Tail::NONE,
+    };
+    outbox
+        .enqueue(Priority::Data, Overflow::Refuse, Write::Later, &early)
+        .expect("there is room");
+    outbox.note_received(Instant::now());
+    let lease = Duration::from_secs(10);
+    let timers = Timers::new(Instant::now(), lease, 4, lease);
+    let mut writing = WriteTask::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut socket = Shared {
+        outbox: Arc::clone(&outbox),
+        late: Vec::new(),
+        written: Vec::new(),
+    };
+    outbox.close(7, Instant::now() + Duration::from_secs(20));
+    assert!(outbox.has_room(Priority::Data), "no sender waits for room");
+    let ended = runtime.block_on(writing.serve(&mut socket));
+    assert_eq!(ended, Ended::Local);
+    outbox.end(ended);
+    let unsent = outbox.unsent();
+    assert!(unsent.is_nothing(), "{unsent:?}");
+    assert_eq!(socket.late, [Some(Refused::Closed); 3]);
+    let has = |text: &[u8]| socket.written.windows(text.len()).any(|at| at == text);
+    assert!(has(b"early") && !has(b"late") && socket.written.ends_with(&[0x03, 7]));
 }
 
 /// A megabyte is written in five goes of at most 256 KiB.
