@@ -75,13 +75,15 @@ impl Node {
 
     /// Returns the present counts and states. The node must not be forked.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        // a statement of its own: a lock within the next expression is held up to its end
+        let listeners = self.shared.state.lock().peers.listeners();
         Snapshot {
             links: self.links(),
             ended_links: self.ended_links(),
             slow_consumers: self.slow_consumers(),
             turned_away: self.turned_away(),
             endpoints: self.endpoints(),
-            listeners: self.shared.state.lock().peers.listeners(),
+            listeners,
             groups: self.groups(),
             limits: self.limits(),
             filters: self.shared.hooks.samples(),
