@@ -115,137 +115,141 @@ impl<'a> Awaited<'a> {
     }
 }
 
-impl Shared {
-    /// Pauses `source`, the neighbour behind `own`, until every neighbour that it overwhelms has
-    /// room again or is given up, or until `source` itself is gone. The pause does not count as
-    /// silence of the source.
-    pub(crate) async fn ease(&self, congestion: Congestion, source: FaceId, own: &Outbox) {
-        let _held = own.hold_reader();
-        let Congestion(mut full) = congestion;
-        self.pause_for_a_moment(&full).await;
-        // neighbours that keep up make room at once
-        let begin = Instant::now();
-        full.retain(|full| !full.lets_go_on_after(Duration::ZERO, Demand::Progress));
-        let demands = self.demands(source, full.iter());
-        let awaited = full.iter().zip(demands);
-        // only neighbours beyond their backlog use up their stall budgets
-        let mut awaited: Vec<_> = awaited
-            .map(|(full, demand)| Awaited::new(full, demand))
-            .collect();
+/// Pauses `source`, the neighbour behind `own`, until every neighbour that it overwhelms has
+/// room again or is given up, or until `source` itself is gone. The pause does not count as
+/// silence of the source.
+pub(crate) async fn ease(shared: &Shared, congestion: Congestion, source: FaceId, own: &Outbox) {
+    let _held = own.hold_reader();
+    let Congestion(mut full) = congestion;
+    pause_for_a_moment(shared, &full).await;
+    // neighbours that keep up make room at once
+    let begin = Instant::now();
+    full.retain(|full| !full.lets_go_on_after(Duration::ZERO, Demand::Progress));
+    let demands = demands_of(shared, source, full.iter());
+    let awaited = full.iter().zip(demands);
+    // only neighbours beyond their backlog use up their stall budgets
+    let mut awaited: Vec<_> = awaited
+        .map(|(full, demand)| Awaited::new(full, demand))
+        .collect();
+    loop {
+        let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
+        let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
+        let waited = begin.elapsed();
+        // listen before the check, so that no change is missed
+        awaited.retain(|awaited| {
+            let demand = awaited.wait.demand;
+            !awaited.full.lets_go_on_after(waited, demand)
+        });
+        if awaited.is_empty() || own.is_closed() || own.is_closing() {
+            return;
+        }
+        let demands = demands_of(shared, source, awaited.iter().map(|awaited| awaited.full));
+        for (awaited, demand) in awaited.iter_mut().zip(demands) {
+            awaited.wait.gives_up(&awaited.full.outbox, demand);
+        }
+        // a single slow neighbour must make progress only; the demand grows with the nodes that
+        // wait behind the source
+        let look = Instant::now() + LOOK_EVERY;
+        shared.until(look, any(&mut changes)).await;
+    }
+}
+
+/// Returns the demand that a source makes of each neighbour that it has filled.
+fn demands_of<'f>(
+    shared: &Shared,
+    source: FaceId,
+    full: impl Iterator<Item = &'f Full>,
+) -> Vec<Demand> {
+    let state = shared.state.lock();
+    let takers = state.table.takers_beside(source);
+    full.map(|full| match full.load.demand() {
+        Demand::Pace if state.is_alone(takers, &full.outbox) => Demand::Progress,
+        demand => demand,
+    })
+    .collect()
+}
+
+/// Waits [`MOMENT`] for lanes that have just exceeded their limit; begins to park the messages
+/// of neighbours that make no room in that time.
+async fn pause_for_a_moment(shared: &Shared, full: &InOrder<Full>) {
+    let now = Instant::now();
+    for full in full.iter() {
+        if full.outbox.is_parking() {
+            full.outbox.note_congested(now);
+            continue;
+        }
+        let moment = MOMENT.min(full.outbox.stall_left());
+        if !room_until(shared, &full.outbox, full.priority, now + moment).await {
+            full.outbox.begin_parking();
+            full.outbox.note_congested(now);
+        }
+    }
+}
+
+/// Waits until a lane has room or its connection is closed (true), at most until `deadline`.
+async fn room_until(
+    shared: &Shared,
+    outbox: &Outbox,
+    priority: Priority,
+    deadline: Instant,
+) -> bool {
+    let room = async {
         loop {
-            let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
-            let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
-            let waited = begin.elapsed();
-            // listen before the check, so that no change is missed
-            awaited.retain(|awaited| {
-                let demand = awaited.wait.demand;
-                !awaited.full.lets_go_on_after(waited, demand)
-            });
-            if awaited.is_empty() || own.is_closed() || own.is_closing() {
+            let room = outbox.listen_room();
+            if outbox.has_room(priority) {
                 return;
             }
-            let demands = self.demands(source, awaited.iter().map(|awaited| awaited.full));
-            for (awaited, demand) in awaited.iter_mut().zip(demands) {
-                awaited.wait.gives_up(&awaited.full.outbox, demand);
-            }
-            // a single slow neighbour must make progress only; the demand grows with the nodes that
-            // wait behind the source
-            let look = Instant::now() + LOOK_EVERY;
-            self.until(look, any(&mut changes)).await;
+            room.await;
+        }
+    };
+    shared.until(deadline, room).await.is_some()
+}
+
+/// Blocks this node's own session until a lane has room or the connection is closed (true), at
+/// most until `deadline`. A neighbour that does not keep pace is given up.
+pub(crate) fn wait_for_room(
+    shared: &Shared,
+    outbox: &Outbox,
+    priority: Priority,
+    deadline: Instant,
+) -> bool {
+    let mut patience = Patience::of(shared, outbox, deadline);
+    loop {
+        if outbox.wait_room(priority, patience.next_look()) {
+            return true;
+        }
+        if patience.is_over() {
+            return false;
         }
     }
+}
 
-    /// Returns the demand that a source makes of each neighbour that it has filled.
-    fn demands<'f>(&self, source: FaceId, full: impl Iterator<Item = &'f Full>) -> Vec<Demand> {
-        let state = self.state.lock();
-        let takers = state.table.takers_beside(source);
-        full.map(|full| match full.load.demand() {
-            Demand::Pace if state.is_alone(takers, &full.outbox) => Demand::Progress,
-            demand => demand,
-        })
-        .collect()
-    }
-
-    /// Waits [`MOMENT`] for lanes that have just exceeded their limit; begins to park the messages
-    /// of neighbours that make no room in that time.
-    async fn pause_for_a_moment(&self, full: &InOrder<Full>) {
-        let now = Instant::now();
-        for full in full.iter() {
-            if full.outbox.is_parking() {
-                full.outbox.note_congested(now);
-                continue;
-            }
-            let moment = MOMENT.min(full.outbox.stall_left());
-            if !self
-                .room_until(&full.outbox, full.priority, now + moment)
-                .await
-            {
-                full.outbox.begin_parking();
-                full.outbox.note_congested(now);
-            }
+/// Waits asynchronously, otherwise like [`wait_for_room`](wait_for_room).
+pub(crate) async fn room_by(
+    shared: &Shared,
+    outbox: &Outbox,
+    priority: Priority,
+    deadline: Instant,
+) -> bool {
+    let mut patience = Patience::of(shared, outbox, deadline);
+    loop {
+        let look = patience.next_look();
+        if room_until(shared, outbox, priority, look).await {
+            return true;
+        }
+        if patience.is_over() {
+            return false;
         }
     }
+}
 
-    /// Waits until a lane has room or its connection is closed (true), at most until `deadline`.
-    async fn room_until(&self, outbox: &Outbox, priority: Priority, deadline: Instant) -> bool {
-        let room = async {
-            loop {
-                let room = outbox.listen_room();
-                if outbox.has_room(priority) {
-                    return;
-                }
-                room.await;
-            }
-        };
-        self.until(deadline, room).await.is_some()
-    }
-
-    /// Blocks this node's own session until a lane has room or the connection is closed (true), at
-    /// most until `deadline`. A neighbour that does not keep pace is given up.
-    pub(crate) fn wait_for_room(
-        &self,
-        outbox: &Outbox,
-        priority: Priority,
-        deadline: Instant,
-    ) -> bool {
-        let mut patience = Patience::of(self, outbox, deadline);
-        loop {
-            if outbox.wait_room(priority, patience.next_look()) {
-                return true;
-            }
-            if patience.is_over() {
-                return false;
-            }
-        }
-    }
-
-    /// Waits asynchronously, otherwise like [`wait_for_room`](Self::wait_for_room).
-    pub(crate) async fn room_by(
-        &self,
-        outbox: &Outbox,
-        priority: Priority,
-        deadline: Instant,
-    ) -> bool {
-        let mut patience = Patience::of(self, outbox, deadline);
-        loop {
-            let look = patience.next_look();
-            if self.room_until(outbox, priority, look).await {
-                return true;
-            }
-            if patience.is_over() {
-                return false;
-            }
-        }
-    }
-
-    /// Returns the demand that this node's own session makes of a neighbour that it waits for.
-    fn own_demand(&self, outbox: &Outbox) -> Demand {
-        let state = self.state.lock();
-        let takers = || state.table.takers_beside(self.local);
-        match state.faces.len() < 2 || state.is_alone(takers(), outbox) {
-            true => Demand::Progress,
-            false => Demand::Pace,
-        }
+/// Returns the demand that this node's own session makes of a neighbour that it waits for.
+fn own_demand(shared: &Shared, outbox: &Outbox) -> Demand {
+    let state = shared.state.lock();
+    let takers = || state.table.takers_beside(shared.local);
+    match state.faces.len() < 2 || state.is_alone(takers(), outbox) {
+        true => Demand::Progress,
+        false => Demand::Pace,
     }
 }
 
@@ -276,7 +280,7 @@ impl<'a> Patience<'a> {
         Patience {
             shared,
             outbox,
-            wait: Wait::new(outbox, shared.own_demand(outbox)),
+            wait: Wait::new(outbox, own_demand(shared, outbox)),
             deadline,
         }
     }
@@ -288,7 +292,7 @@ impl<'a> Patience<'a> {
     /// Gives the neighbour up if its stall budget is used up; otherwise returns true if the
     /// deadline has passed.
     fn is_over(&mut self) -> bool {
-        let demand = self.shared.own_demand(self.outbox);
+        let demand = own_demand(self.shared, self.outbox);
         !self.wait.gives_up(self.outbox, demand) && Instant::now() >= self.deadline
     }
 }

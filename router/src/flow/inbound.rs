@@ -29,6 +29,7 @@ use zonda_transport::{
 
 use crate::{
     flow::{
+        backpressure,
         early::{EarlyIds, key_of},
         lookup::{PendingMessage, PendingQuery, RouteLookup},
         publish::call,
@@ -147,7 +148,7 @@ impl Inbound {
         let looked = key.and_then(|key| {
             let (table, node_id) = (&mut state.table, push.node_id);
             let mut looking = RouteLookup::from_neighbour(table, self.face, node_id, key)?;
-            let route = self.shared.resume(&mut state, &mut looking);
+            let route = looking.resume(&self.shared.hooks, &mut state);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
         // logs and caches are handled without the lock
@@ -372,7 +373,7 @@ impl Incoming<'_> {
             } else if let Some(hooked) = &route.hooked {
                 self.pass_checked(hooked, shared, burst);
             }
-        } else if shared.stamps {
+        } else if shared.timestamps.are_given() {
             self.hand_on_stamped(route, shared, burst);
         } else {
             if !route.remote.is_empty() {
@@ -471,10 +472,12 @@ impl Incoming<'_> {
         burst: &mut ReadCycle,
     ) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
-            PushBody::Put(_) if shared.stamps && self.stamped.is_some() => Ok(self.stamped),
-            PushBody::Put(put) if shared.stamps => {
-                shared.stamp(put.timestamp.as_ref(), || burst.now())
+            PushBody::Put(_) if shared.timestamps.are_given() && self.stamped.is_some() => {
+                Ok(self.stamped)
             }
+            PushBody::Put(put) if shared.timestamps.are_given() => shared
+                .timestamps
+                .stamp(put.timestamp.as_ref(), || burst.now()),
             _ => Ok(None),
         }
     }
@@ -505,7 +508,7 @@ impl Handler for Inbound {
         if !downstream.congestion.is_empty() {
             let congestion = downstream.congestion.take();
             let source = self.face;
-            self.shared.ease(congestion, source, &self.outbox).await;
+            backpressure::ease(&self.shared, congestion, source, &self.outbox).await;
         }
         if !self.burst.crowded.is_empty() {
             self.wait_for_callbacks().await;

@@ -15,7 +15,7 @@ use crate::{
         read_cycle::ReadCycle,
         route::{Hop, Route},
     },
-    hooks::FilteredRoute,
+    hooks::{FilteredRoute, Filters},
     node::{shared::Shared, state::State},
     query,
     table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch},
@@ -63,14 +63,10 @@ impl RouteLookup {
     }
 }
 
-impl Shared {
+impl RouteLookup {
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn resume(
-        &self,
-        state: &mut State,
-        looking: &mut RouteLookup,
-    ) -> Option<Arc<Route>> {
-        let route = state.table.search_route(&mut looking.search)?;
+    pub(crate) fn resume(&mut self, hooks: &Filters, state: &mut State) -> Option<Arc<Route>> {
+        let route = state.table.search_route(&mut self.search)?;
         let hop = |hop: crate::table::Hop| {
             let face = state.faces.get(&hop.face)?;
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
@@ -78,58 +74,58 @@ impl Shared {
         // resolve the table's ids to outboxes and callbacks
         let faces: Vec<_> = route.hops.iter().map(|hop| hop.face).collect();
         let made = Route {
-            validity: looking.search.validity(),
-            key: looking.search.key().clone(),
+            validity: self.search.validity(),
+            key: self.search.key().clone(),
             remote: route.hops.into_iter().filter_map(hop).collect(),
             local: route
                 .local
                 .iter()
-                .filter_map(|id| state.sinks.get(id).cloned())
+                .filter_map(|id| state.routes.sink(*id).cloned())
                 .collect(),
             hooked: None,
         };
-        if self.hooks.is_empty() {
+        if hooks.is_empty() {
             return Some(Arc::new(made));
         }
-        Some(Arc::new(self.guard(state, looking.from, &faces, made)))
-    }
-
-    /// Inserts the hooks that check messages from `from` in front of the route, which leads to
-    /// `faces`.
-    #[cold]
-    fn guard(&self, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
-        let checks = |side| filters_of(&self.hooks, state, side, Some(&route.key));
-        let ingress = checks(LinkSide::ingress(from));
-        let standing = faces.iter().filter(|face| state.faces.contains_key(face));
-        let egress = standing
-            .map(|&face| checks(LinkSide::egress(face)))
-            .collect();
-        let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
-        match FilteredRoute::new(route, ingress, egress) {
-            Err(route) => route,
-            Ok(hooked) => Route {
-                validity,
-                key,
-                remote: Box::default(),
-                local: Box::default(),
-                hooked: Some(Box::new(hooked)),
-            },
-        }
+        Some(Arc::new(guard(hooks, state, self.from, &faces, made)))
     }
 
     /// Searches to the end on the calling thread, and yields the lock to waiting threads between
     /// two slices.
-    pub(crate) fn look_to_end(
-        &self,
+    pub(crate) fn finish(
+        mut self,
+        hooks: &Filters,
         state: &mut MutexGuard<'_, State>,
-        mut looking: RouteLookup,
     ) -> Arc<Route> {
         loop {
-            if let Some(route) = self.resume(state, &mut looking) {
+            if let Some(route) = self.resume(hooks, state) {
                 return route;
             }
             MutexGuard::bump(state);
         }
+    }
+}
+
+/// Inserts the hooks that check messages from `from` in front of the route, which leads to
+/// `faces`.
+#[cold]
+fn guard(hooks: &Filters, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
+    let checks = |side| filters_of(hooks, state, side, Some(&route.key));
+    let ingress = checks(LinkSide::ingress(from));
+    let standing = faces.iter().filter(|face| state.faces.contains_key(face));
+    let egress = standing
+        .map(|&face| checks(LinkSide::egress(face)))
+        .collect();
+    let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
+    match FilteredRoute::new(route, ingress, egress) {
+        Err(route) => route,
+        Ok(hooked) => Route {
+            validity,
+            key,
+            remote: Box::default(),
+            local: Box::default(),
+            hooked: Some(Box::new(hooked)),
+        },
     }
 }
 
@@ -190,7 +186,7 @@ impl PendingMessage {
     /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn resume(&mut self, shared: &Shared) -> Option<Arc<Route>> {
         let mut state = shared.state.lock();
-        let route = shared.resume(&mut state, &mut self.looking);
+        let route = self.looking.resume(&shared.hooks, &mut state);
         MutexGuard::unlock_fair(state);
         route
     }

@@ -9,7 +9,8 @@
 //!   many messages that are alike; `sheet`: encodes their copies once for several neighbours;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until a declaration
 //!   changes their key; `resolve`, `looking`: the search for a route without holding the node's
-//!   lock throughout; `key_cache`: the routes of keys without a declaration;
+//!   lock throughout; `key_cache`: the routes of keys without a declaration; `local_routes`: the part of
+//!   the node's state for the data of its own sessions;
 //! - `early`: messages that wait for the declaration of their key's id;
 //! - `stamp`: the policy of timestamps;
 //! - `receiving`: the calls of the node's own subscribers;
@@ -30,6 +31,7 @@ pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
 pub(crate) mod link_filters;
+pub(crate) mod local_routes;
 pub(crate) mod lookup;
 pub(crate) mod numbering;
 pub(crate) mod outboxes;

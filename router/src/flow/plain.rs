@@ -18,6 +18,7 @@ use crate::{
         deliver,
         head::MESSAGE_BYTES_MAX,
         numbering::{Number, NumberedPut, Numbering, Unnumbered},
+        publish::{self, Refusal},
         route::Hop,
         send_result::{Accepted, Plain, SendResult},
         tally::Tally,
@@ -63,7 +64,10 @@ impl<L: Numbering> KindTemplates<L> {
         let (NumberedPut { plain, numbering }, route) = (message, &way.route);
         // stamps, hooks, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
-        let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
+        let short = simple
+            && !shared.timestamps.are_given()
+            && route.local.is_empty()
+            && route.hooked.is_none();
         let mut put = Put::new(&[]);
         put.encoding.id = plain.encoding;
         let prepare = |hop: &Hop| {
@@ -118,21 +122,27 @@ impl<L: Numbering> KindTemplates<L> {
     }
 }
 
-impl Shared {
-    /// Publishes like [`Shared::dispatch`], with the [heads](Heads::of) of the message, and counts
+/// Node that publishes on a cached route.
+#[derive(Clone, Copy)]
+pub(crate) struct Publishing<'p> {
+    pub(crate) shared: &'p Shared,
+    pub(crate) way: &'p CachedRoute,
+}
+
+impl Publishing<'_> {
+    /// Publishes like [`publish::dispatch`], with the [heads](Heads::of) of the message, and counts
     /// its fate.
     #[inline(always)]
     pub(crate) fn dispatch_plain<L: Numbering>(
-        &self,
-        way: &CachedRoute,
+        self,
         ready: &[HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         payload: &[u8],
         wait: Wait,
     ) -> SendResult {
         match self.append(ready, message, payload) {
-            Ok(passed) => taken(way, passed, payload.len()),
-            Err(visit) => self.dispatch_long(visit, way, ready, message, wait),
+            Ok(passed) => taken(self.way, passed, payload.len()),
+            Err(visit) => self.dispatch_long(visit, ready, message, wait),
         }
     }
 
@@ -140,7 +150,7 @@ impl Shared {
     /// messages. On failure the caller continues in the lane as it was left here.
     #[inline(always)]
     fn append<'a, L: Numbering>(
-        &self,
+        self,
         ready: &'a [HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         payload: &[u8],
@@ -148,7 +158,7 @@ impl Shared {
         let [HopTemplate { outbox, head }] = ready else {
             return Err(VisitedLane::NONE);
         };
-        if self.is_closed() {
+        if self.shared.is_closed() {
             return Err(VisitedLane::NONE);
         }
         let NumberedPut { plain, numbering } = message;
@@ -160,31 +170,30 @@ impl Shared {
     /// goes to no or several neighbours.
     #[inline(never)]
     fn dispatch_long<'a, L: Numbering>(
-        &self,
+        self,
         visit: VisitedLane<'a>,
-        way: &CachedRoute,
         ready: &'a [HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> SendResult {
         // a closed node and any other number of neighbours have paths of their own
-        if self.is_closed() {
+        if self.shared.is_closed() {
             drop(visit);
-            return self.dispatch_unusual(way, message, wait);
+            return self.dispatch_unusual(message, wait);
         }
         let [one] = ready else {
-            return self.dispatch_each(way, ready, message, wait);
+            return self.dispatch_each(ready, message, wait);
         };
         // a full neighbour may be waited for, on the general path
         match one.offer(visit, message) {
-            Ok(passed) => taken(way, passed, message.plain.payload.size()),
+            Ok(passed) => taken(self.way, passed, message.plain.payload.size()),
             Err(refused) => {
                 let rest = Rest {
                     index: 0,
                     refused,
                     passed: Accepted::Sent,
                 };
-                self.dispatch_refused(way, &rest, message, wait)
+                self.dispatch_refused(&rest, message, wait)
             }
         }
     }
@@ -192,8 +201,7 @@ impl Shared {
     /// Offers the message to each neighbour up to one that refuses it.
     #[inline(never)]
     fn dispatch_each<L: Numbering>(
-        &self,
-        way: &CachedRoute,
+        self,
         ready: &[HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         wait: Wait,
@@ -213,68 +221,74 @@ impl Shared {
                         refused,
                         passed,
                     };
-                    return self.dispatch_refused(way, &rest, message, wait);
+                    return self.dispatch_refused(&rest, message, wait);
                 }
             }
         }
-        taken(way, passed, message.plain.payload.size())
+        taken(self.way, passed, message.plain.payload.size())
     }
 
-    /// Publishes like [`Shared::dispatch_plain`], if there is one neighbour and it takes the
+    /// Publishes like [`Publishing::dispatch_plain`], if there is one neighbour and it takes the
     /// message at once. Otherwise does nothing, and counts nothing.
     #[inline(always)]
     pub(crate) fn dispatch_plain_at_once<L: Numbering>(
-        &self,
-        way: &CachedRoute,
+        self,
         ready: &[HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         payload: &[u8],
     ) -> Option<Accepted> {
         let passed = match self.append(ready, message, payload) {
             Ok(passed) => passed,
-            Err(visit) => self.offer_at_once(visit, ready, message)?,
+            Err(visit) => offer_at_once(self.shared, visit, ready, message)?,
         };
-        way.tally.count(passed, payload.len());
+        self.way.tally.count(passed, payload.len());
         Some(passed)
     }
 
     #[inline(never)]
-    fn offer_at_once<'a, L: Numbering>(
-        &self,
-        visit: VisitedLane<'a>,
-        ready: &'a [HopTemplate<L::Head>],
-        message: NumberedPut<'_, L>,
-    ) -> Option<Accepted> {
-        match ready {
-            [one] if !self.is_closed() => one.offer(visit, message).ok(),
-            _ => None,
-        }
-    }
-
-    #[inline(never)]
     pub(crate) fn dispatch_unusual<L: Numbering>(
-        &self,
-        way: &CachedRoute,
+        self,
         message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> SendResult {
-        let result = self.dispatch(&way.route, &message.publication(way.source), wait);
-        unusual(result, message.plain, &way.tally)
+        let result = publish::dispatch(
+            self.shared,
+            &self.way.route,
+            &message.publication(self.way.source),
+            wait,
+        );
+        unusual(result, message.plain, &self.way.tally)
     }
 
     #[cold]
     fn dispatch_refused<L: Numbering>(
-        &self,
-        way: &CachedRoute,
+        self,
         rest: &Rest,
         message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> SendResult {
-        let publication = message.publication(way.source);
-        let hops = way.route.remote.get(rest.index..).unwrap_or_default();
-        let passed = rest.passed.into();
-        let result = self.dispatch_rest(hops, rest.refused, &publication, wait, passed);
-        unusual(result, message.plain, &way.tally)
+        let publication = message.publication(self.way.source);
+        let hops = self.way.route.remote.get(rest.index..).unwrap_or_default();
+        let refusal = Refusal {
+            hops,
+            refused: rest.refused,
+            outcome: rest.passed.into(),
+        };
+        let result = publish::dispatch_rest(self.shared, &refusal, &publication, wait);
+        unusual(result, message.plain, &self.way.tally)
+    }
+}
+
+#[inline(never)]
+fn offer_at_once<'a, L: Numbering>(
+    shared: &Shared,
+    visit: VisitedLane<'a>,
+    ready: &'a [HopTemplate<L::Head>],
+    message: NumberedPut<'_, L>,
+) -> Option<Accepted> {
+    match ready {
+        [one] if !shared.is_closed() => one.offer(visit, message).ok(),
+        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        deliver,
+        backpressure, deliver,
         head::{HEADERS_BYTES_MAX, MESSAGE_BYTES_MAX, body},
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
@@ -95,7 +95,8 @@ impl Sending<'_> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
-                Err(Refused::Full) if shared.wait_for_room(&hop.outbox, priority, deadline) => {}
+                Err(Refused::Full)
+                    if backpressure::wait_for_room(shared, &hop.outbox, priority, deadline) => {}
                 done => return done,
             }
         }
@@ -131,7 +132,8 @@ impl Sending<'_> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
-                Err(Refused::Full) if shared.room_by(&hop.outbox, priority, deadline).await => {}
+                Err(Refused::Full)
+                    if backpressure::room_by(shared, &hop.outbox, priority, deadline).await => {}
                 done => return done,
             }
         }
@@ -227,216 +229,220 @@ impl CombinedResult {
     }
 }
 
-impl Shared {
-    /// Publishes to all destinations of `route`. The sender waits for neighbours without room, if
-    /// at all, only after all other destinations have the message.
-    pub(crate) fn dispatch(
-        &self,
-        route: &Route,
-        publication: &Publication<'_>,
-        wait: Wait,
-    ) -> Result<Outcome, PublishError> {
-        // hooks split a route into several ways
-        if let Some(hooked) = &route.hooked {
-            return self.dispatch_checked(hooked, publication, wait);
-        }
-        let body = self.checked_body(publication)?;
-        let sending = Sending {
-            publication,
-            body: &body,
-        };
-        // neighbours and local subscribers that take the message at once come first
-        let mut verdict = CombinedResult::on(route);
-        let mut slow = Vec::new();
-        for hop in &route.remote {
-            let offered = sending.offer(hop);
-            sending.note(hop, offered, wait, &mut verdict, &mut slow);
-        }
-        if !route.local.is_empty() {
-            deliver_local(route, publication, body);
-        }
-        // the slow ones share the time limit
-        if let Wait::AtMost(limit) = wait {
-            sending.insist_all(&slow, self, limit, &mut verdict);
-        }
-        verdict.end()
-    }
+/// Rest of the neighbours on a route, of which the first has refused a message.
+pub(crate) struct Refusal<'h> {
+    pub(crate) hops: &'h [Hop],
+    pub(crate) refused: Refused,
+    /// Fate of the message at the neighbours before.
+    pub(crate) outcome: Outcome,
+}
 
-    /// Continues with a message for other nodes alone after the first of `hops` has refused it;
-    /// `outcome` is its fate at the neighbours before.
-    #[cold]
-    pub(crate) fn dispatch_rest(
-        &self,
-        hops: &[Hop],
-        refused: Refused,
-        publication: &Publication<'_>,
-        wait: Wait,
-        outcome: Outcome,
-    ) -> Result<Outcome, PublishError> {
-        let body = self.checked_body(publication)?;
-        let sending = Sending {
-            publication,
-            body: &body,
-        };
-        let mut verdict = CombinedResult {
-            outcome,
-            failure: None,
-        };
-        let mut slow = Vec::new();
-        // the first hop's refusal is known, the rest are asked now
-        let mut refused = Some(refused);
-        for hop in hops {
-            let offered = match refused.take() {
-                Some(refused) => Err(refused),
-                None => sending.offer(hop),
-            };
-            sending.note(hop, offered, wait, &mut verdict, &mut slow);
-        }
-        // slow neighbours are waited for last
-        if let Wait::AtMost(limit) = wait {
-            sending.insist_all(&slow, self, limit, &mut verdict);
-        }
-        verdict.end()
+/// Publishes to all destinations of `route`. The sender waits for neighbours without room, if
+/// at all, only after all other destinations have the message.
+pub(crate) fn dispatch(
+    shared: &Shared,
+    route: &Route,
+    publication: &Publication<'_>,
+    wait: Wait,
+) -> Result<Outcome, PublishError> {
+    // hooks split a route into several ways
+    if let Some(hooked) = &route.hooked {
+        return dispatch_checked(shared, hooked, publication, wait);
     }
+    let body = checked_body(shared, publication)?;
+    let sending = Sending {
+        publication,
+        body: &body,
+    };
+    // neighbours and local subscribers that take the message at once come first
+    let mut verdict = CombinedResult::on(route);
+    let mut slow = Vec::new();
+    for hop in &route.remote {
+        let offered = sending.offer(hop);
+        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+    }
+    if !route.local.is_empty() {
+        deliver_local(route, publication, body);
+    }
+    // the slow ones share the time limit
+    if let Wait::AtMost(limit) = wait {
+        sending.insist_all(&slow, shared, limit, &mut verdict);
+    }
+    verdict.end()
+}
 
-    /// Publishes without ever blocking the thread: under `Block` it waits asynchronously for
-    /// neighbours without room, after all other destinations have the message; all of them together
-    /// get no more than `limit`.
-    pub(crate) async fn dispatch_async(
-        &self,
-        route: &Route,
-        publication: &Publication<'_>,
-        limit: Duration,
-    ) -> Result<Outcome, PublishError> {
-        // hooks split a route into several ways
-        if let Some(hooked) = &route.hooked {
-            return self
-                .dispatch_checked_async(hooked, publication, limit)
-                .await;
-        }
-        let body = self.checked_body(publication)?;
-        let sending = Sending {
-            publication,
-            body: &body,
+/// Continues with a message for other nodes alone after a neighbour has refused it.
+#[cold]
+pub(crate) fn dispatch_rest(
+    shared: &Shared,
+    refusal: &Refusal<'_>,
+    publication: &Publication<'_>,
+    wait: Wait,
+) -> Result<Outcome, PublishError> {
+    let body = checked_body(shared, publication)?;
+    let sending = Sending {
+        publication,
+        body: &body,
+    };
+    let mut verdict = CombinedResult {
+        outcome: refusal.outcome,
+        failure: None,
+    };
+    let mut slow = Vec::new();
+    // the first hop's refusal is known, the rest are asked now
+    let mut refused = Some(refusal.refused);
+    for hop in refusal.hops {
+        let offered = match refused.take() {
+            Some(refused) => Err(refused),
+            None => sending.offer(hop),
         };
-        // neighbours and local subscribers that take the message at once come first
-        let mut verdict = CombinedResult::on(route);
-        let mut slow = Vec::new();
-        let wait = Wait::AtMost(limit);
-        for hop in &route.remote {
-            let offered = sending.offer(hop);
-            sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+    }
+    // slow neighbours are waited for last
+    if let Wait::AtMost(limit) = wait {
+        sending.insist_all(&slow, shared, limit, &mut verdict);
+    }
+    verdict.end()
+}
+
+/// Publishes without ever blocking the thread: under `Block` it waits asynchronously for
+/// neighbours without room, after all other destinations have the message; all of them together
+/// get no more than `limit`.
+pub(crate) async fn dispatch_async(
+    shared: &Shared,
+    route: &Route,
+    publication: &Publication<'_>,
+    limit: Duration,
+) -> Result<Outcome, PublishError> {
+    // hooks split a route into several ways
+    if let Some(hooked) = &route.hooked {
+        return dispatch_checked_async(shared, hooked, publication, limit).await;
+    }
+    let body = checked_body(shared, publication)?;
+    let sending = Sending {
+        publication,
+        body: &body,
+    };
+    // neighbours and local subscribers that take the message at once come first
+    let mut verdict = CombinedResult::on(route);
+    let mut slow = Vec::new();
+    let wait = Wait::AtMost(limit);
+    for hop in &route.remote {
+        let offered = sending.offer(hop);
+        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+    }
+    if !route.local.is_empty() {
+        deliver_local(route, publication, body);
+    }
+    // the slow ones share the time that is left
+    if slow.is_empty() {
+        return verdict.end();
+    }
+    let deadline = zonda_runtime::after(limit);
+    for hop in slow {
+        match sending.insist_async(hop, shared, deadline).await {
+            Ok(passed) => verdict.took(passed),
+            Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
         }
-        if !route.local.is_empty() {
-            deliver_local(route, publication, body);
-        }
-        // the slow ones share the time that is left
-        if slow.is_empty() {
-            return verdict.end();
-        }
+    }
+    verdict.end()
+}
+
+/// Publishes along the ways that hooks leave of a route. Neighbours on all ways share the time
+/// limit.
+#[cold]
+fn dispatch_checked(
+    shared: &Shared,
+    hooked: &FilteredRoute,
+    publication: &Publication<'_>,
+    wait: Wait,
+) -> Result<Outcome, PublishError> {
+    let publication = stamped(shared, publication)?;
+    let deadline = match wait {
+        Wait::Never => None,
+        Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
+    };
+    let mut verdict = CombinedResult::on(hooked.route());
+    for way in hooked.ways_of((&publication).into()) {
+        let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
+        let qos = way.qos;
+        let carried = Publication { qos, ..publication };
+        verdict.add(dispatch(shared, &way.route, &carried, wait));
+    }
+    verdict.end()
+}
+
+/// Publishes like [`dispatch_checked`](dispatch_checked), without blocking the thread.
+/// Boxed because it is rare and would make every future larger.
+fn dispatch_checked_async<'a>(
+    shared: &'a Shared,
+    hooked: &'a FilteredRoute,
+    publication: &'a Publication<'a>,
+    limit: Duration,
+) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
+    Box::pin(async move {
+        let publication = stamped(shared, publication)?;
         let deadline = zonda_runtime::after(limit);
-        for hop in slow {
-            match sending.insist_async(hop, self, deadline).await {
-                Ok(passed) => verdict.took(passed),
-                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
-            }
-        }
-        verdict.end()
-    }
-
-    /// Publishes along the ways that hooks leave of a route. Neighbours on all ways share the time
-    /// limit.
-    #[cold]
-    fn dispatch_checked(
-        &self,
-        hooked: &FilteredRoute,
-        publication: &Publication<'_>,
-        wait: Wait,
-    ) -> Result<Outcome, PublishError> {
-        let publication = self.stamped(publication)?;
-        let deadline = match wait {
-            Wait::Never => None,
-            Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
-        };
         let mut verdict = CombinedResult::on(hooked.route());
         for way in hooked.ways_of((&publication).into()) {
-            let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
             let qos = way.qos;
             let carried = Publication { qos, ..publication };
-            verdict.add(self.dispatch(&way.route, &carried, wait));
+            let limit = until(deadline);
+            verdict.add(dispatch_async(shared, &way.route, &carried, limit).await);
         }
         verdict.end()
-    }
+    })
+}
 
-    /// Publishes like [`dispatch_checked`](Self::dispatch_checked), without blocking the thread.
-    /// Boxed because it is rare and would make every future larger.
-    fn dispatch_checked_async<'a>(
-        &'a self,
-        hooked: &'a FilteredRoute,
-        publication: &'a Publication<'a>,
-        limit: Duration,
-    ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
-        Box::pin(async move {
-            let publication = self.stamped(publication)?;
-            let deadline = zonda_runtime::after(limit);
-            let mut verdict = CombinedResult::on(hooked.route());
-            for way in hooked.ways_of((&publication).into()) {
-                let qos = way.qos;
-                let carried = Publication { qos, ..publication };
-                let limit = until(deadline);
-                verdict.add(self.dispatch_async(&way.route, &carried, limit).await);
-            }
-            verdict.end()
-        })
-    }
+/// Returns the publication with the timestamp that all destinations get.
+fn stamped<'a>(
+    shared: &Shared,
+    publication: &Publication<'a>,
+) -> Result<Publication<'a>, PublishError> {
+    let timestamp = match checked_body(shared, publication)? {
+        PushBody::Put(put) => put.timestamp,
+        PushBody::Del(del) => del.timestamp,
+    };
+    Ok(Publication {
+        timestamp,
+        ..*publication
+    })
+}
 
-    /// Returns the publication with the timestamp that all destinations get.
-    fn stamped<'a>(&self, publication: &Publication<'a>) -> Result<Publication<'a>, PublishError> {
-        let timestamp = match self.checked_body(publication)? {
-            PushBody::Put(put) => put.timestamp,
-            PushBody::Del(del) => del.timestamp,
-        };
-        Ok(Publication {
-            timestamp,
-            ..*publication
-        })
+#[inline]
+fn checked_body<'a>(
+    shared: &Shared,
+    publication: &Publication<'a>,
+) -> Result<PushBody<'a>, PublishError> {
+    if shared.is_closed() {
+        return Err(shared.cannot_publish());
     }
-
-    #[inline]
-    fn checked_body<'a>(
-        &self,
-        publication: &Publication<'a>,
-    ) -> Result<PushBody<'a>, PublishError> {
-        if self.is_closed() {
-            return Err(self.cannot_publish());
+    let size = publication.payload.size() + publication.attachment.map_or(0, <[u8]>::len);
+    if size > MESSAGE_BYTES_MAX {
+        check_huge(shared, size)?;
+    }
+    let timestamp = match (publication.timestamp, publication.kind) {
+        // deletions keep their timestamps
+        (given @ Some(_), SampleKind::Delete) => given,
+        (given, _) if shared.timestamps.are_given() => {
+            let stamp = shared.timestamps.stamp(given.as_ref(), ntp64_now);
+            stamp.map_err(PublishError::TooFarAhead)?.or(given)
         }
-        let size = publication.payload.size() + publication.attachment.map_or(0, <[u8]>::len);
-        if size > MESSAGE_BYTES_MAX {
-            self.check_huge(size)?;
-        }
-        let timestamp = match (publication.timestamp, publication.kind) {
-            // deletions keep their timestamps
-            (given @ Some(_), SampleKind::Delete) => given,
-            (given, _) if self.stamps => {
-                let stamp = self.stamp(given.as_ref(), ntp64_now);
-                stamp.map_err(PublishError::TooFarAhead)?.or(given)
-            }
-            (given, _) => given,
-        };
-        Ok(body(publication, timestamp))
-    }
+        (given, _) => given,
+    };
+    Ok(body(publication, timestamp))
+}
 
-    /// Checks a message beyond the default limit of other nodes. A node that is configured to
-    /// accept more may send as much: its neighbours are assumed to be configured alike.
-    #[cold]
-    fn check_huge(&self, size: usize) -> Result<(), PublishError> {
-        let own = self.settings.max_message_size;
-        let limit = own.saturating_sub(HEADERS_BYTES_MAX).max(MESSAGE_BYTES_MAX);
-        if size > limit {
-            return Err(PublishError::TooLarge { size, limit });
-        }
-        Ok(())
+/// Checks a message beyond the default limit of other nodes. A node that is configured to
+/// accept more may send as much: its neighbours are assumed to be configured alike.
+#[cold]
+fn check_huge(shared: &Shared, size: usize) -> Result<(), PublishError> {
+    let own = shared.settings.max_message_size;
+    let limit = own.saturating_sub(HEADERS_BYTES_MAX).max(MESSAGE_BYTES_MAX);
+    if size > limit {
+        return Err(PublishError::TooLarge { size, limit });
     }
+    Ok(())
 }
 
 /// Returns the time left until `deadline`.

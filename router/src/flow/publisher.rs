@@ -18,7 +18,8 @@ use crate::{
     flow::{
         cached_route::CachedRoute,
         numbering::{Number, NumberedPut, Numbering, Unnumbered},
-        plain::{HeaderTemplates, KindTemplates},
+        plain::{HeaderTemplates, KindTemplates, Publishing},
+        publish, resolve,
         route::Route,
         send_result::{Accepted, Plain, SendResult},
         tally::{PublisherCounts, Tallies},
@@ -86,7 +87,7 @@ impl PublisherFace {
         let destination = session.reach(destination);
         let id = shared.declare_sending(key, destination, Kind::Subscriber)?;
         let key = key.clone().into_owned();
-        let route = shared.resolve(shared.local, key, Some(id), destination);
+        let route = resolve::resolve(shared, shared.local, key, Some(id), destination);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
@@ -119,7 +120,7 @@ impl PublisherFace {
             Some(cache) => cache,
             None => self.new_cache()?,
         };
-        let result = self.shared.dispatch(&cache.way.route, publication, wait);
+        let result = publish::dispatch(&self.shared, &cache.way.route, publication, wait);
         let bytes = publication.payload.size();
         match result {
             Ok(Outcome::Sent) => cache.way.tally.count(Accepted::Sent, bytes),
@@ -176,8 +177,10 @@ impl PublisherFace {
         let heads = prepared.plain.as_mut();
         let ready = heads.and_then(|heads| heads.of(message, payload.len()));
         // try once, and cache the route again
-        let passed = ready
-            .and_then(|ready| (self.shared).dispatch_plain_at_once(way, ready, message, payload));
+        let passed = ready.and_then(|ready| {
+            self.publishing(way)
+                .dispatch_plain_at_once(ready, message, payload)
+        });
         self.keep_cache(cache);
         passed.map(Outcome::from)
     }
@@ -210,7 +213,18 @@ impl PublisherFace {
         let ThreadCache { way, prepared, .. } = cache;
         let payload = message.plain.payload.as_slice();
         let ready = L::place(prepared).as_mut()?.of(message, payload.len())?;
-        Some((self.shared).dispatch_plain(way, ready, message, payload, wait))
+        Some(
+            self.publishing(way)
+                .dispatch_plain(ready, message, payload, wait),
+        )
+    }
+
+    #[inline(always)]
+    fn publishing<'p>(&'p self, way: &'p CachedRoute) -> Publishing<'p> {
+        Publishing {
+            shared: &self.shared,
+            way,
+        }
     }
 
     /// Prepares the heads and caches them, or publishes without.
@@ -226,7 +240,7 @@ impl PublisherFace {
         }
         let passing = self.send_prepared(&mut cache, message, wait);
         let passing =
-            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&cache.way, message, wait));
+            passing.unwrap_or_else(|| self.publishing(&cache.way).dispatch_unusual(message, wait));
         self.keep_cache(cache);
         passing
     }
@@ -299,7 +313,7 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed()?;
         self.tallies.offer(publication.payload.size());
-        let result = self.shared.dispatch_async(&route, publication, limit).await;
+        let result = publish::dispatch_async(&self.shared, &route, publication, limit).await;
         self.tallies.decide(&result);
         result
     }
@@ -365,7 +379,7 @@ impl PublisherFace {
             return Err(PublishError::Closed);
         }
         let (shared, key) = (&self.shared, route.key.clone());
-        let renewed = shared.resolve(shared.local, key, Some(self.id), self.destination);
+        let renewed = resolve::resolve(shared, shared.local, key, Some(self.id), self.destination);
         self.route.store(Arc::clone(&renewed));
         Ok(renewed)
     }

@@ -39,7 +39,7 @@ impl<'a> RunForwarder<'_, 'a> {
     pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         match (route.remote.is_empty(), route.local.is_empty()) {
             (false, true) => self.forward(route, run, burst),
-            (true, false) if !self.shared.stamps => self.deliver(route, run, burst),
+            (true, false) if !self.shared.timestamps.are_given() => self.deliver(route, run, burst),
             (true, true) => run.by_ref().for_each(drop),
             (_, false) => {}
         }
@@ -51,7 +51,11 @@ impl<'a> RunForwarder<'_, 'a> {
         if !self.push.is_head_and_body() {
             return;
         }
-        let Ok(first) = self.shared.stamp_run(self.push, run, || burst.now()) else {
+        let Ok(first) = self
+            .shared
+            .timestamps
+            .stamp_run(self.push, run, || burst.now())
+        else {
             return;
         };
         // several neighbours share one encoding if the copies are small

@@ -3,11 +3,44 @@
 //! Policy of timestamps: how a node that stamps treats a message without a timestamp, or with one
 //! from too far in the future.
 
-use zonda_codec::{Ntp64, Push, PushBody, PushRun, Timestamp};
+use zonda_codec::{Ntp64, Push, PushBody, PushRun, Timestamp, ZenohId};
 
-use crate::{hlc::TooFarAhead, node::shared::Shared};
+use crate::{
+    config::Settings,
+    hlc::{Hlc, TooFarAhead},
+    node::clock::ntp64_now,
+};
 
-impl Shared {
+/// Clock of a node, and its policy of timestamps.
+pub(crate) struct Timestamps {
+    clock: Hlc,
+    /// True if this node stamps the messages that it routes and publishes.
+    stamps: bool,
+    /// True if this node drops a message with a timestamp from an impossible future; otherwise it
+    /// stamps the message anew.
+    drops_future: bool,
+}
+
+impl Timestamps {
+    pub(crate) fn new(zid: ZenohId, settings: &Settings) -> Self {
+        Timestamps {
+            clock: Hlc::new(zid),
+            stamps: settings.timestamping,
+            drops_future: settings.drop_future_timestamp,
+        }
+    }
+
+    /// Returns true if this node stamps the messages that it routes and publishes.
+    #[inline]
+    pub(crate) fn are_given(&self) -> bool {
+        self.stamps
+    }
+
+    /// Returns a timestamp that is unique, and later than every one that the clock has seen.
+    pub(crate) fn next(&self) -> Timestamp {
+        self.clock.new_timestamp(ntp64_now())
+    }
+
     /// Returns the timestamp that a node that stamps gives to a message; `None` if the message
     /// keeps its own. A timestamp from too far in the future is replaced, or makes the node drop
     /// the message if so configured.

@@ -84,7 +84,7 @@ impl Node {
         for (kind, id) in state.table.entities_of(session) {
             let State { table, actions, .. } = state;
             table.local_undeclare(shared.own(id), kind, actions);
-            ended.sinks.extend(state.sinks.remove(&id));
+            ended.sinks.extend(state.routes.remove_sink(id));
             ended.queryables.extend(state.queries.remove_queryable(id));
         }
         for id in state.attached.remove(session) {
@@ -103,7 +103,7 @@ impl Node {
             ended.queries.push(query);
         }
         // routes: its publishers ask for a new one, and are refused
-        ended.routes = state.undeclared.take(session);
+        ended.routes = state.routes.take_undeclared_of(session);
         state.table.outdate_routes();
         ended
     }

@@ -105,15 +105,14 @@ impl Node {
             .map(|face| Arc::clone(&face.outbox))
             .collect();
         let (listening, scouting) = state.peers.take_doors();
-        let sinks = std::mem::take(&mut state.sinks);
-        let undeclared = std::mem::take(&mut state.undeclared);
+        let routes = std::mem::take(&mut state.routes);
         let notices = std::mem::take(&mut state.notices);
         let queries = std::mem::take(&mut state.queries);
         drop(state);
         notices.end();
         // users' closures may be dropped with these, so no lock is held
         listening.iter().for_each(Listening::stop);
-        drop((sinks, undeclared, notices, scouting));
+        drop((routes, notices, scouting));
         // queries end with an error, and each peer gets a Close after its queued messages
         queries.close();
         for outbox in outboxes {

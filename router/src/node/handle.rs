@@ -9,9 +9,9 @@ use zonda_runtime::AnyRuntime;
 
 use super::shared::Shared;
 use crate::{
-    flow::{publisher::PublisherFace, receiving::Sink},
+    flow::{publish, publisher::PublisherFace, receiving::Sink, resolve},
     model::{DeclareError, LinkStatus, Outcome, Publication, PublishError, SubscriberId, Wait},
-    node::{clock::ntp64_now, sessions::NodeSession},
+    node::sessions::NodeSession,
     table::Locality,
 };
 
@@ -75,7 +75,7 @@ impl Node {
     /// Returns true if the node stamps the messages that it publishes: `timestamping/enabled`.
     #[must_use]
     pub fn stamps(&self) -> bool {
-        self.shared.stamps
+        self.shared.timestamps.are_given()
     }
 
     /// Calls `sink` for each message on a key that intersects `key`, from now on until it is undeclared.
@@ -101,14 +101,13 @@ impl Node {
         origin: Locality,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
-        self.shared
-            .declare_subscriber(&self.session, key, origin, sink)
+        resolve::declare_subscriber(&self.shared, &self.session, key, origin, sink)
     }
 
     /// Ends a subscriber. A call of its sink that is under way on another thread may still finish.
     /// The last user of the sink drops it, never under a lock.
     pub fn undeclare_subscriber(&self, id: SubscriberId) {
-        self.shared.undeclare_subscriber(id);
+        resolve::undeclare_subscriber(&self.shared, id);
     }
 
     /// Declares a publisher of `key`: the node caches its route, and sends nothing if there is no
@@ -147,10 +146,8 @@ impl Node {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let route = self
-            .shared
-            .undeclared_route(&self.session, key, destination)?;
-        self.shared.dispatch(&route, publication, wait)
+        let route = resolve::undeclared_route(&self.shared, &self.session, key, destination)?;
+        publish::dispatch(&self.shared, &route, publication, wait)
     }
 
     /// Publishes to `destination` on a key without a declared publisher; under congestion control
@@ -168,16 +165,14 @@ impl Node {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let route = self
-            .shared
-            .undeclared_route(&self.session, key, destination)?;
-        self.shared.dispatch_async(&route, publication, limit).await
+        let route = resolve::undeclared_route(&self.shared, &self.session, key, destination)?;
+        publish::dispatch_async(&self.shared, &route, publication, limit).await
     }
 
     /// Returns a timestamp of this node's clock: unique, and later than every one it has seen.
     #[must_use]
     pub fn new_timestamp(&self) -> Timestamp {
-        self.shared.clock.new_timestamp(ntp64_now())
+        self.shared.timestamps.next()
     }
 
     /// Returns true in a process that was forked off after the node was opened. The node's threads

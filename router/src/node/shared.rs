@@ -26,7 +26,7 @@ use zonda_transport::{
 use crate::{
     admin::report_cache::{CachedText, Reports},
     config::Settings,
-    hlc::Hlc,
+    flow::{local_routes::LocalRoutes, stamp::Timestamps},
     hooks::Filters,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
@@ -57,12 +57,7 @@ pub(crate) struct Shared {
     pub(crate) runtime: AnyRuntime,
     /// Face of this node's own publishers and subscribers.
     pub(crate) local: FaceId,
-    pub(crate) clock: Hlc,
-    /// True if this node stamps the messages that it routes and publishes.
-    pub(crate) stamps: bool,
-    /// True if this node drops a message with a timestamp from an impossible future; otherwise it
-    /// stamps the message anew.
-    pub(crate) drops_future: bool,
+    pub(crate) timestamps: Timestamps,
     pub(crate) state: Mutex<State>,
     closed: AtomicBool,
     /// Process that opened the node, in which its threads are.
@@ -120,10 +115,9 @@ impl Shared {
             table,
             faces: HashMap::new(),
             peers: Peers::new(zid, &settings),
-            sinks: HashMap::new(),
             notices: Notices::default(),
             queries: Queries::default(),
-            undeclared: Default::default(),
+            routes: LocalRoutes::default(),
             attached: Default::default(),
             actions,
             described: CachedText::default(),
@@ -134,12 +128,10 @@ impl Shared {
         Self {
             zid,
             role,
-            stamps: settings.timestamping,
-            drops_future: settings.drop_future_timestamp,
             options: Arc::new(options),
             runtime,
             local,
-            clock: Hlc::new(zid),
+            timestamps: Timestamps::new(zid, &settings),
             state: Mutex::ranked(Rank::NodeState, state),
             closed: AtomicBool::new(false),
             origin: Origin::here(),

@@ -19,11 +19,11 @@ use zonda_transport::{
 
 use crate::{
     admin::report_cache::CachedText,
-    flow::receiving::Sink,
+    flow::local_routes::LocalRoutes,
     model::{LinkStatus, Lost},
     node::{
         memory::{Holding, leaving::EvictedConnections, pace::Pace},
-        sessions::{Attached, UndeclaredRoutes},
+        sessions::Attached,
     },
     notify::notices::Notices,
     peers::{links::Links, state::Peers},
@@ -107,12 +107,10 @@ pub(crate) struct State {
     pub(crate) table: ForwardingTable,
     pub(crate) faces: HashMap<FaceId, Face>,
     pub(crate) peers: Peers,
-    pub(crate) sinks: HashMap<u32, Sink>,
     /// Listeners of the sessions to the table's notices.
     pub(crate) notices: Notices,
     pub(crate) queries: Queries,
-    /// Routes of keys without a publisher.
-    pub(crate) undeclared: UndeclaredRoutes,
+    pub(crate) routes: LocalRoutes,
     /// Sessions in addition to the one that opened the node.
     pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
@@ -128,7 +126,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn is_id_used(&self, local: FaceId, id: u32) -> bool {
-        self.sinks.contains_key(&id)
+        self.routes.has_sink(id)
             || self.notices.has(id)
             || self.attached.has(id)
             || self.table.uses_id(local, id)

@@ -86,7 +86,7 @@ fn remove(shared: &Shared, state: &mut State, id: FaceId, ended: &Ended) -> Remo
     let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
     let is_left = zid.is_some_and(|zid| state.peers.link_to(&zid) == LinkTo::None);
     let is_missed = is_left && state.peers.dials.opened(id).is_some();
-    let routes = std::mem::take(&mut state.undeclared);
+    let routes = state.routes.take_undeclared();
     let sweeps = state.begin_sweep();
     if shared.is_closed() {
         // this node also closes its other connections, where declarations would be lost, and

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use zonda_codec::KeyExpr;
 
 use crate::{
+    flow::backpressure,
     model::{DeclareError, Wait},
     node::handle::Node,
     query::{
@@ -96,7 +97,7 @@ impl Node {
             };
             let deadline = *deadline.get_or_insert_with(|| zonda_runtime::after(after));
             let priority = query.qos.priority();
-            if !self.shared.wait_for_room(&outbox, priority, deadline) {
+            if !backpressure::wait_for_room(&self.shared, &outbox, priority, deadline) {
                 return Err(SendError::Timeout { peer: *peer, after }.into());
             }
         }
@@ -129,7 +130,7 @@ impl Node {
                 return Err(error);
             };
             let priority = query.qos.priority();
-            if !shared.room_by(&outbox, priority, deadline).await {
+            if !backpressure::room_by(shared, &outbox, priority, deadline).await {
                 return Err(SendError::Timeout { peer, after }.into());
             }
         }

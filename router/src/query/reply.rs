@@ -19,6 +19,7 @@ use zonda_transport::{
 
 use crate::{
     flow::{
+        backpressure,
         deliver::{keep, offer_later, write},
         head::{MESSAGE_BYTES_MAX, body},
         link_filters::LinkSide,
@@ -89,7 +90,7 @@ impl ReplyBlocked {
     pub(crate) fn wait_room(&self, node: &Shared, priority: Priority, deadline: Instant) -> bool {
         match &self.room {
             Room::None => false,
-            Room::Lane(outbox) => node.wait_for_room(outbox, priority, deadline),
+            Room::Lane(outbox) => backpressure::wait_for_room(node, outbox, priority, deadline),
             Room::Query(query) => query.wait_room(deadline),
         }
     }
@@ -103,7 +104,7 @@ impl ReplyBlocked {
     ) -> bool {
         match &self.room {
             Room::None => false,
-            Room::Lane(outbox) => node.room_by(outbox, priority, deadline).await,
+            Room::Lane(outbox) => backpressure::room_by(node, outbox, priority, deadline).await,
             Room::Query(query) => node.until(deadline, query.room()).await.is_some(),
         }
     }

@@ -53,7 +53,7 @@ const LOOK_MAX: Duration = Duration::from_secs(1);
 impl Memory {
     /// Adds up the memory of the node; returns the total.
     pub(crate) fn look(&self, state: &mut State) -> usize {
-        let (mut queues, mut routes) = (0, state.undeclared.memory());
+        let (mut queues, mut routes) = (0, state.routes.memory());
         let now = Instant::now();
         for face in state.faces.values_mut() {
             face.pace.note(now, &face.outbox);
