@@ -510,7 +510,7 @@ rows! {
         => key_chunks_max: usize, count;
     "limits/wild_keys", POSITIVE, "65536", Full,
         "declarations on keys with wildcards that one neighbour may make" => wild_keys_max: usize, count;
-    "limits/declaration_steps", POSITIVE, "8192", Full,
+    "limits/declaration_steps", POSITIVE, "1024", Full,
         "what one declaration may cost at one go, in looks at interests and neighbours; the rest is announced in slices"
         => declaration_steps: usize, count;
     "limits/route_keys", POSITIVE, "65536", Full,

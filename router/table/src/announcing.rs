@@ -35,7 +35,7 @@ const FEW: usize = 32;
 
 /// Part of the steps of a slice, as a divisor, that the announcement of a router's change may take
 /// at once.
-const ROUTED_SHARE: usize = 32;
+const ROUTED_SHARE: usize = 4;
 
 /// An interest that covers the key of an entity that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

@@ -59,7 +59,8 @@ pub struct Limits {
     /// whatever its key.
     pub wild_keys_max: usize,
     /// Steps of one declaration (visits of keys of interests, and faces that receive a message)
-    /// after which the rest is announced in slices. Default 8192, less than a millisecond.
+    /// after which the rest is announced in slices. Default 1024: a tenth of a millisecond, and
+    /// somewhat more than one in a build that is not optimised.
     pub announce_steps_max: usize,
     /// Time after which an interest counts as answered by a gateway. Default 10 s.
     pub answer_timeout: Duration,
@@ -92,7 +93,7 @@ impl Default for Limits {
             neighbours_max: 10_000,
             route_keys_max: 65_536,
             wild_keys_max: 65_536,
-            announce_steps_max: 8192,
+            announce_steps_max: 1024,
             answer_timeout: Duration::from_secs(10),
             initial_timeout: Duration::from_secs(10),
             answer_pause: Duration::from_millis(30),

@@ -159,6 +159,33 @@ fn interests_in_one_for_all_multiply_nothing() {
     sweep(&mut bench, most);
 }
 
+/// Steps of a turn of the task that reads a neighbour: 2 ms in a build that is not optimised.
+const TURN_STEPS: u64 = 1500;
+
+/// A declaration that thousands of interests cover, and each slice of its announcement, take no
+/// longer than a turn: the messages of other neighbours wait for the turns of all tasks.
+#[test]
+fn a_declaration_takes_no_more_than_a_turn_at_once() {
+    let mut bench = Bench::new(Router);
+    let asker = bench.connect(1, Client);
+    for id in 0..10_000 {
+        let key = format!("attack/**/n{id}/**");
+        bench.interest(asker, id + 1, CurrentFuture, "S", Some(&key));
+    }
+    let other = bench.connect(2, Client);
+    for came in [true, false] {
+        let before = bench.table.steps();
+        match came {
+            true => bench.subscribe(other, 1, "attack/**"),
+            false => bench.unsubscribe(other, 1),
+        }
+        let steps = bench.table.steps() - before;
+        assert!(steps < TURN_STEPS, "{steps} steps, came: {came}");
+        assert!(bench.table.is_busy(other), "the rest waits");
+        sweep(&mut bench, TURN_STEPS);
+    }
+}
+
 /// The cost of an interest depends on the declarations of other faces on its key, not on those of
 /// the asking face: for all kinds, aggregated or not, with and without a key, and wherever in the
 /// tree the other keys are.
