@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::chance::Chance;
 use super::moves::{Game, MOVES};
 use crate::roles::Stage;
-use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
+use crate::world::{Bounds, Flow, LARGE, Load, Setup, World, seconds};
 
 /// Number of attackers at the same time.
 const ATTACKERS: usize = 3;
@@ -30,6 +30,11 @@ const AFTERMATH: Duration = Duration::from_secs(4);
 
 /// Interval of the progress output.
 const PROGRESS: Duration = Duration::from_secs(5);
+
+/// Key of the time that a put of the source waits for room. A put that would be refused shows as a
+/// silence, which has a bound.
+const PATIENCE: &str = "transport/link/tx/queue/congestion_control/block/wait_before_close";
+const PATIENCE_US: &str = "60000000";
 
 /// Ids of the honest routers.
 pub const ROUTERS: [&str; 2] = ["a1", "a2"];
@@ -111,7 +116,8 @@ fn scene(seed: u64, moves: &str) -> (World, Field) {
     let web = world.web().expect("it takes WebSockets");
     let far = world.another_router(setup(1));
     world.seed(seed.wrapping_mul(1000));
-    world.honest(Load::usual().advanced().far(far));
+    let usual = Load::usual().advanced().far(far);
+    world.honest(usual.configured(PATIENCE, PATIENCE_US));
     world.honest(Load::of(
         "speed",
         vec![Flow::block(100, 4000), Flow::drop(1000, 500)],
@@ -191,6 +197,25 @@ fn adversary() {
         broken.is_empty(),
         "beyond the bounds: {broken:#?}\n{verdict}\nagain: {again}"
     );
+}
+
+/// The waits for a processor that the bound allows for are not those of a router that does nothing.
+#[test]
+fn a_stall_of_the_router_is_no_delay_of_the_machine() {
+    let mut world = World::open(setup(0));
+    world.honest(Load::of("large", vec![Flow::block(LARGE, 4).priority(6)]));
+    world.quiet(seconds(2.0));
+    world.stall(seconds(3.5));
+    world.attacked(seconds(1.0));
+    let bounds = Bounds {
+        large_silence_ms: Some(1500),
+        ..BOUNDS
+    };
+    let verdict = world.verdict();
+    println!("{verdict}");
+    let broken = verdict.harm(&bounds);
+    let is_seen = broken.iter().any(|what| what.contains("large messages"));
+    assert!(is_seen, "{broken:?}");
 }
 
 /// Memory budget of the router.

@@ -176,6 +176,9 @@ pub struct Report {
     pub large_excess_ms: u64,
     /// Delay that the machine caused in the latest of the times.
     pub machine_ms: u64,
+    /// Time within the longest silence of flows of large messages for which a thread on their way
+    /// waited for a processor.
+    pub queued_ms: u64,
     /// True for each flow under Block.
     pub blocks: Vec<bool>,
     /// True for each flow of messages of [`LARGE`] bytes or more.
@@ -212,7 +215,8 @@ impl Report {
         let rest = later.silence_ms(false).max(later.question_ms);
         let rest = rest.max(later.token_ms).saturating_sub(machine);
         self.excess_ms = self.excess_ms.max(rest);
-        let large = later.silence_ms(true).saturating_sub(machine);
+        let large = later.large_silence_ms();
+        let large = large.saturating_sub(machine.max(later.queued_ms));
         self.large_excess_ms = self.large_excess_ms.max(large);
         self.machine_ms = later.machine_ms;
         self.oversleep_ms = self.oversleep_ms.max(later.oversleep_ms);
@@ -241,6 +245,11 @@ impl Report {
         let is_one = |flow: &usize| self.large.get(*flow).copied().unwrap_or(false) == is_large;
         let silences = flows.filter(|(flow, _)| is_one(flow));
         silences.map(|(_, flow)| flow.silence_ms).max().unwrap_or(0)
+    }
+
+    /// Returns the longest silence, at any subscriber, of a flow of large messages.
+    pub fn large_silence_ms(&self) -> u64 {
+        self.silence_ms(true)
     }
 
     /// Returns the longest silence of any flow at any subscriber, and the longest wait for a reply

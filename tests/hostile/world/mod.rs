@@ -59,7 +59,7 @@ pub use process::Process;
 pub use watch::Sighting;
 
 use crate::roles::{self, Part};
-use watch::Watch;
+use watch::{QueuedTime, Watch};
 
 /// Lock for one world at a time: each measures times, and there are two processors.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -153,12 +153,34 @@ impl Setup {
     }
 }
 
+/// Beginning of the names of the threads of an honest process that send and receive.
+const NET_THREADS: &str = "zonda-net";
+
+/// Returns the time that a thread waited for a processor within a silence that ends in the latest of
+/// the times.
+fn queued_within(waits: &[(u64, u64)], silence_ms: u64) -> u64 {
+    let (mut queued, mut covered) = (0, 0);
+    for (number, (length, wait)) in waits.iter().rev().enumerate() {
+        queued += wait;
+        // the silence may end at the beginning of the latest time
+        covered += if number > 0 { *length } else { 0 };
+        if covered >= silence_ms {
+            break;
+        }
+    }
+    queued
+}
+
 /// An honest process: sources with subscribers of their own.
 pub struct Honest {
     process: Process,
     name: String,
     quiet: Report,
     attacked: Report,
+    queued: QueuedTime,
+    /// Length of each time so far, and the longest wait for a processor of a thread on the way of
+    /// its messages, in ms.
+    waits: Vec<(u64, u64)>,
 }
 
 /// A running attacker; dropping it ends it.
@@ -222,6 +244,9 @@ pub struct World {
     /// Address and process of a router behind the first one, which attackers connect to.
     far: Option<(SocketAddr, Process)>,
     watch: Watch,
+    /// Waits of the second router's threads for a processor.
+    far_queued: Option<QueuedTime>,
+    window_began: Instant,
     honest: Vec<Honest>,
     quiet: Sighting,
     attacked: Sighting,
@@ -252,6 +277,8 @@ impl World {
             router: Some(router),
             far: None,
             watch,
+            far_queued: None,
+            window_began: Instant::now(),
             honest: Vec::new(),
             quiet: Sighting::default(),
             attacked: Sighting::default(),
@@ -271,6 +298,8 @@ impl World {
         let watch = Watch::over(source.pid(), [address]);
         source.said("flowing");
         let source = Honest {
+            queued: QueuedTime::of(source.pid(), NET_THREADS),
+            waits: Vec::new(),
             process: source,
             name: load.name.clone(),
             quiet: Report::default(),
@@ -282,6 +311,8 @@ impl World {
             router: None,
             far: None,
             watch,
+            far_queued: None,
+            window_began: Instant::now(),
             honest: vec![source],
             quiet: Sighting::default(),
             attacked: Sighting::default(),
@@ -297,6 +328,7 @@ impl World {
         let setup = setup.with(&format!("connect/endpoints:[\"tcp/{}\"]", self.address));
         let (router, port) = setup.start(0);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
+        self.far_queued = Some(QueuedTime::of(router.pid(), ""));
         self.far = Some((address, router));
         address
     }
@@ -317,6 +349,8 @@ impl World {
         let process = roles::start(&Part::Honest(load.clone(), Some(self.address)), "");
         process.said("flowing");
         self.honest.push(Honest {
+            queued: QueuedTime::of(process.pid(), NET_THREADS),
+            waits: Vec::new(),
             process,
             name: load.name,
             quiet: Report::default(),
@@ -378,12 +412,19 @@ impl World {
             Some(false) => self.quiet.add(&sighting),
             None => {}
         }
+        let far = self.far_queued.as_mut().map_or(0, QueuedTime::take);
+        let routers = far.max(sighting.queued_ms);
+        let length = self.window_began.elapsed().as_millis() as u64;
+        self.window_began = Instant::now();
         let mut worst = Duration::ZERO;
         for honest in &mut self.honest {
             honest.process.tell("window");
             let report = honest.process.said("report ");
             let mut report: Report = serde_json::from_str(&report).expect("a report");
             report.machine_ms = bounds::machine_ms(report.oversleep_ms, sighting.queued_ms);
+            let queued = honest.queued.take().max(routers).min(length);
+            honest.waits.push((length, queued));
+            report.queued_ms = queued_within(&honest.waits, report.large_silence_ms());
             match of {
                 Some(true) => {
                     worst = worst.max(Duration::from_millis(report.worst_silence_ms()));
@@ -435,6 +476,14 @@ impl World {
         watched.errors()
     }
 
+    /// Stops the router's process for this long.
+    pub fn stall(&mut self, length: Duration) {
+        let router = self.router.as_ref().expect("there is one");
+        router.signal("STOP");
+        std::thread::sleep(length);
+        router.signal("CONT");
+    }
+
     /// Returns the current usage of the router's process.
     pub fn sight(&self) -> Sighting {
         self.watch.now()
@@ -476,4 +525,11 @@ impl World {
             said,
         }
     }
+}
+
+#[test]
+fn a_silence_is_excused_by_the_waits_of_the_times_that_it_spans() {
+    let waits = [(1000, 900), (1000, 100), (1000, 200), (1000, 300)];
+    let within = |silence| queued_within(&waits, silence);
+    assert_eq!([0, 1000, 1500, 9000].map(within), [300, 500, 600, 1500]);
 }

@@ -123,22 +123,51 @@ impl Place {
         connected.count()
     }
 
-    /// Returns the time that each thread has waited for a processor, in ms.
-    fn queued(&self) -> HashMap<OsString, u64> {
+    /// Returns the seconds of processor time since it began.
+    fn processor(&self) -> f64 {
+        used(&fields(&self.process), 2)
+    }
+}
+
+/// Time that threads of a process have waited for a processor.
+pub struct QueuedTime {
+    process: PathBuf,
+    /// Beginning of the names of these threads; all of them if it is empty.
+    threads: &'static str,
+    before: HashMap<OsString, u64>,
+}
+
+impl QueuedTime {
+    pub fn of(pid: u32, threads: &'static str) -> QueuedTime {
+        let mut queued = QueuedTime {
+            process: PathBuf::from(format!("/proc/{pid}")),
+            threads,
+            before: HashMap::new(),
+        };
+        queued.take();
+        queued
+    }
+
+    /// Returns the time since the last call that the thread with the longest wait has waited, in ms.
+    pub fn take(&mut self) -> u64 {
         let threads = fs::read_dir(self.process.join("task"))
             .into_iter()
             .flatten();
         let queued = threads.flatten().filter_map(|thread| {
-            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            let read = |file| fs::read_to_string(thread.path().join(file)).ok();
+            let name = read("comm")?;
+            let text = read("schedstat").filter(|_| name.starts_with(self.threads))?;
             let nanoseconds: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
             Some((thread.file_name(), nanoseconds / 1_000_000))
         });
-        queued.collect()
-    }
-
-    /// Returns the seconds of processor time since it began.
-    fn processor(&self) -> f64 {
-        used(&fields(&self.process), 2)
+        let queued: HashMap<_, _> = queued.collect();
+        let waits = queued.iter().map(|(thread, ms)| {
+            let before = self.before.get(thread).copied().unwrap_or(0);
+            ms.saturating_sub(before)
+        });
+        let longest = waits.max().unwrap_or(0);
+        self.before = queued;
+        longest
     }
 }
 
@@ -192,7 +221,7 @@ pub struct Watch {
     processor: f64,
     elsewhere: f64,
     since: Instant,
-    queued: HashMap<OsString, u64>,
+    queued: QueuedTime,
     /// Sender whose drop ends the watching.
     over: Option<Sender<()>>,
     watching: Option<JoinHandle<()>>,
@@ -225,7 +254,7 @@ impl Watch {
             processor: place.processor(),
             elsewhere: elsewhere(),
             since: Instant::now(),
-            queued: place.queued(),
+            queued: QueuedTime::of(pid, ""),
             place,
             seen,
             over: Some(over),
@@ -246,13 +275,7 @@ impl Watch {
         self.elsewhere = elsewhere;
         sighting.capacity = self.since.elapsed().as_secs_f64() * processors();
         self.since = Instant::now();
-        let queued = self.place.queued();
-        let waits = queued.iter().map(|(thread, ms)| {
-            let before = self.queued.get(thread).copied().unwrap_or(0);
-            ms.saturating_sub(before)
-        });
-        sighting.queued_ms = waits.max().unwrap_or(0);
-        self.queued = queued;
+        sighting.queued_ms = self.queued.take();
         sighting
     }
 
