@@ -117,6 +117,30 @@ fn each_link_of_a_router_is_seen_to_come_and_go() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_router_that_any_router_may_join_warns_of_it() {
+    let beyond = ["-l", "tcp/[::]:0"];
+    let none = ["--cfg", "routing/router/trusted:[]"];
+    for (arguments, warnings) in [
+        (beyond.to_vec(), 1),
+        (Vec::new(), 0),
+        ([beyond, none].concat(), 0),
+    ] {
+        let (mut router, ..) = router(&arguments);
+        router.signal("TERM");
+        assert!(router.end().success());
+        let lines: Vec<String> = router.errors.iter().collect();
+        let is_warning = |line: &&String| line.contains("may join as a router");
+        let warned: Vec<&String> = lines.iter().filter(is_warning).collect();
+        assert_eq!(warned.len(), warnings, "{arguments:?}: {lines:?}");
+        let names = |line: &&String| {
+            line.contains("tcp/[::]:0") && line.contains("routing/router/trusted, [] for none")
+        };
+        assert!(warned.iter().all(|line| names(line)), "{warned:?}");
+    }
+}
+
+#[test]
 fn a_router_logs_its_start_and_who_comes_and_goes() {
     let (mut router, zid, address) = router(&[]);
     let start = said(&mut router, &[" INFO ", "starts"]);

@@ -241,7 +241,8 @@ rows! {
         "weights of the links to other routers, 1 to 65535, which choose among several ways: `dst_zid`, `weight`. The greater one of both \
          ends counts, 100 if neither has one" => link_weights: Vec<(ZenohId, u16)>, weights;
     "routing/router/trusted", Trusted, "null", Full,
-        "the routers that may connect to this one as routers: each item names some by `zids`, `users` (transport/auth/usrpwd), `cert_names` \
+        "the routers that may connect to this one as routers: each item names some by `zids` (which proves nothing: a stranger may \
+         give the same id), `users` (transport/auth/usrpwd), `cert_names` \
          (any common name, DNS name or URI of the client's certificate, on a link with transport/link/tls/enable_mtls) and `listeners` \
          (endpoints of this node), and includes those that have all of it. `[]`: none. null: any. Routers at `connect/endpoints` may always"
          => trusted: Option<Vec<TrustedRouters>>, trusted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Generator of the documentation's table of keys. `ZONDA_WRITE_DOCS=1 cargo test -p zonda-router
+//! Generator of the documentation's table of keys. `ZONDA_WRITE_DOCS=1 cargo test -p zonda-config
 //! documented` writes the file; without the variable the test fails if the file differs.
 
 use std::fmt::Write;

@@ -4,9 +4,11 @@
 //! honest routers.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::fs::{OpenOptions, remove_file};
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::ops::{Deref, DerefMut, Range};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use zonda::query::QueryTarget;
 use zonda::{Config, Session, Wait};
 use zonda_codec::{Declaration, Declare, LinkState, Numbers, Priority, WhatAmI, WireExpr, ZenohId};
+use zonda_transport::protocol::auth::Credentials;
+use zonda_transport::protocol::options::LocalOptions;
 use zonda_transport::protocol::parameters::LocalParameters;
 
 use super::words::{in_parts, link_states};
@@ -40,6 +44,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 
 /// Memory that a router may gain, in bytes.
 const GROWTH: u64 = 64 << 20;
+
+/// Number of subscribers of an honest client with a large table.
+const OWNED: u32 = 100_000;
 
 /// Maximum lines of log that a router may write because of an attacker.
 const LINES: usize = 100;
@@ -100,8 +107,13 @@ impl Heard {
     }
 }
 
+/// Login of clients where routers ask for one: a user and its password.
+const PLANT: (&str, &str) = ("plant", "machine");
+
 /// Routers with a client each; the client of the first one publishes to all.
 struct Mesh {
+    /// Login of clients and attackers.
+    login: Option<(&'static str, &'static str)>,
     routers: Vec<Process>,
     places: Vec<SocketAddr>,
     clients: Vec<Session>,
@@ -113,6 +125,15 @@ struct Mesh {
 impl Mesh {
     /// Starts routers, each of which connects to the earlier ones that `links` names.
     fn of(links: &[&[usize]], setup: &Setup) -> Mesh {
+        Mesh::with_login(links, setup, None)
+    }
+
+    /// Starts routers whose clients have this login.
+    fn with_login(
+        links: &[&[usize]],
+        setup: &Setup,
+        login: Option<(&'static str, &'static str)>,
+    ) -> Mesh {
         let (mut routers, mut places) = (Vec::new(), Vec::<SocketAddr>::new());
         // Each router gets its id and the addresses of earlier ones.
         for (number, links) in links.iter().enumerate() {
@@ -129,9 +150,10 @@ impl Mesh {
             routers.push(router);
         }
         // A client with a subscriber at each router.
-        let clients: Vec<Session> = places.iter().map(|place| client(*place)).collect();
+        let clients: Vec<Session> = places.iter().map(|place| client(*place, login)).collect();
         let heard = clients.iter().map(subscribed).collect();
         let mut mesh = Mesh {
+            login,
             routers,
             places,
             clients,
@@ -150,7 +172,7 @@ impl Mesh {
     /// Begins to publish, once the routers agree on their trees: while they do not, a message may
     /// come by two paths.
     fn publish(&mut self) {
-        let source = client(self.places[0]);
+        let source = client(self.places[0], self.login);
         let publisher = source.declare_publisher("honest/flow");
         let publisher = publisher.wait().expect("open");
         // Rows of probes, until one arrives everywhere exactly once.
@@ -236,7 +258,16 @@ impl Mesh {
 
     fn stranger_as(&self, at: usize, zid: ZenohId) -> Option<Stranger> {
         let mut hand = Hand::connect(self.places[at]);
-        hand.parameters = LocalParameters::new(zid, WhatAmI::Router);
+        let credentials = self.login.map(|(user, password)| {
+            Credentials::new(user, password).expect("a user with a password")
+        });
+        hand.parameters = LocalParameters {
+            options: Arc::new(LocalOptions {
+                credentials,
+                ..LocalOptions::default()
+            }),
+            ..LocalParameters::new(zid, WhatAmI::Router)
+        };
         hand.is_let_in().then(|| Stranger::of(hand))
     }
 }
@@ -326,8 +357,13 @@ fn memory(process: &Process) -> u64 {
     pages.expect("a number") * 4096
 }
 
-fn client(place: SocketAddr) -> Session {
-    let config = Config::client([format!("tcp/{place}")]);
+fn client(place: SocketAddr, login: Option<(&str, &str)>) -> Session {
+    let mut config = Config::client([format!("tcp/{place}")]);
+    if let Some((user, password)) = login {
+        config = config
+            .with("transport/auth/usrpwd/user", &format!("{user:?}"))
+            .with("transport/auth/usrpwd/password", &format!("{password:?}"));
+    }
     zonda::open(config).wait().expect("the router is there")
 }
 
@@ -351,6 +387,7 @@ fn clock() -> u64 {
 }
 
 /// State that an attacker claims for a router.
+#[derive(Clone, Copy)]
 struct Said<'a> {
     number: usize,
     sn: u64,
@@ -447,7 +484,8 @@ fn s24_messages_go_in_no_circle() {
         questions.load(Ordering::Relaxed),
     );
     println!("  {questions} questions, asked {asked} times");
-    assert!(asked <= questions, "{asked} of {questions}");
+    assert!(questions > 0);
+    assert_eq!(asked, questions);
 }
 
 /// An attacker sends one message about a router two links away, and leaves.
@@ -465,32 +503,52 @@ fn s25_one_message_cuts_no_router_off() {
     });
 }
 
-/// An attacker only connects as a router and closes, at a router whose client has declared much.
+/// An attacker only connects as a router and closes, at a router whose client has declared much,
+/// almost half of the budget. The client keeps its link, and the router its budget.
 #[test]
 fn s26_visits_of_routers() {
-    let mesh = Mesh::line();
+    const BUDGET: u64 = 64 << 20;
+    let setup = Setup::router().own(&format!("limits/memory_bytes:{BUDGET}"));
+    let mesh = Mesh::of(&[&[], &[0], &[1]], &setup);
+    let empty = memory(&mesh.routers[0]);
     let mut owner = Stranger::of(Hand::connected(mesh.places[0]));
-    owner.messages((0..20_000).map(|number| {
+    owner.messages((0..OWNED).map(|number| {
         bytes(&Declare::new(Declaration::Subscriber {
             id: number,
             wire_expr: WireExpr::full(&format!("owned/{number}")),
         }))
     }));
-    let listener = client(mesh.places[2]);
-    let publisher = listener
-        .declare_publisher("owned/19999")
-        .wait()
-        .expect("open");
-    until("all of it is known", || {
-        publisher.matching_status().wait().expect("open").matching()
+    // A publisher at each end of the table, behind the last router, waits until all of it is known.
+    let listener = client(mesh.places[2], None);
+    let publishers = [0, OWNED - 1].map(|number| {
+        let publisher = listener.declare_publisher(format!("owned/{number}"));
+        publisher.wait().expect("open")
     });
+    let are_matching = || {
+        let mut each = publishers.iter();
+        each.all(|p| p.matching_status().wait().expect("open").matching())
+    };
+    until("all of it is known", are_matching);
+    // Visits, which cost no memory, no link and no declaration.
+    let mut visits = 0;
     mesh.holds_against(|mesh| {
         go_on(|_| {
             let mut stranger = Hand::connect(mesh.places[0]);
-            stranger.parameters = LocalParameters::new(zid(0), WhatAmI::Router);
-            stranger.is_let_in();
+            stranger.parameters = LocalParameters::new(stranger.zid(), WhatAmI::Router);
+            visits += u32::from(stranger.is_let_in());
         });
     });
+    let grown = memory(&mesh.routers[0]).saturating_sub(empty);
+    println!(
+        "  {visits} visits, {} MiB for {OWNED} subscribers",
+        grown >> 20
+    );
+    assert!(visits > 0);
+    assert!(grown < BUDGET + GROWTH, "{grown}");
+    assert!(owner.is_kept_alive(), "the owner is still linked");
+    thread::sleep(Duration::from_millis(100));
+    assert!(owner.is_kept_alive(), "the owner is still linked");
+    assert!(are_matching(), "the table is still there");
 }
 
 /// Two hundred invented routers, each of which changes as often as the attacker can send.
@@ -521,24 +579,63 @@ fn s30_link_states_hold_no_data_up() {
     });
 }
 
-/// The attacker has the id of a router two links away, and then is the shortest path to it.
+/// Writes a file of users that only this process's user may read.
+fn users(list: &str) -> String {
+    let file = std::env::temp_dir().join(format!("zonda-mesh-users-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    let opened = options.create(true).truncate(true).write(true).mode(0o600);
+    let mut opened = opened.open(&file).expect("the folder is writable");
+    opened.write_all(list.as_bytes()).expect("there is room");
+    file.to_str().expect("a name").to_owned()
+}
+
+/// Connects as a router, with these ids at these routers of a line, and sends states by which the
+/// attacker is where the messages for the last router go. Returns how often it was let in.
+fn draw_traffic(mesh: &Mesh, places: &[(usize, usize)], state: &Said<'_>) -> usize {
+    let strangers = places.iter();
+    let strangers = strangers.filter_map(|(at, number)| mesh.stranger_as(*at, zid(*number)));
+    let mut strangers: Vec<Stranger> = strangers.collect();
+    for stranger in &mut strangers {
+        // States of count 0 bind the numbers of the routers that the last state names.
+        let bound = [said(1, 0, &[]), said(3, 0, &[])];
+        let bound = bound.into_iter().filter(|b| b.number != state.number);
+        stranger.frame(&states(&bound.chain([*state]).collect::<Vec<_>>()));
+    }
+    thread::sleep(ATTACKED / 2);
+    strangers.len()
+}
+
+/// The attacker has the id of a router two links away, and then is the shortest path to it. It
+/// has the login of a client. Only the login of the routers makes a router.
 #[test]
 fn s31_routers_that_are_not_trusted() {
-    let trusted = Setup::router().own("routing/router/trusted:[{zids:['a1','a2','a3']}]");
-    let mesh = Mesh::of(&[&[], &[0], &[1]], &trusted);
+    let (user, password) = PLANT;
+    let file = users(&format!("mesh:between\n{user}:{password}\n"));
+    let trusted = Setup::router()
+        .with(&format!("transport/auth/usrpwd/dictionary_file:{file:?}"))
+        .with("transport/auth/usrpwd/user:'mesh'")
+        .with("transport/auth/usrpwd/password:'between'")
+        .own("routing/router/trusted:[{users:['mesh']}]");
+    let mesh = Mesh::with_login(&[&[], &[0], &[1]], &trusted, Some(PLANT));
+    remove_file(file).expect("the routers have read it");
+    let mut let_in = 0;
     mesh.holds_against(|mesh| {
-        go_on(|_| {
-            assert!(mesh.stranger_as(0, zid(0)).is_none(), "it is turned away");
-            assert!(mesh.stranger_as(2, zid(7)).is_none(), "it is turned away");
-        });
+        let far = said(3, 1 << 60, &[1]);
+        let_in += draw_traffic(mesh, &[(0, 3)], &far);
+        let near = Said {
+            weights: &[1, 1],
+            ..said(0, clock(), &[1, 3])
+        };
+        let_in += draw_traffic(mesh, &[(0, 0), (2, 0)], &near);
     });
-    let errors = mesh.routers[0].errors();
-    assert!(
-        errors
-            .iter()
-            .any(|line| line.contains("routing/router/trusted")),
-        "{errors:?}"
-    );
+    assert_eq!(let_in, 0, "it is turned away");
+    for (at, who) in [(0, zid(3)), (2, zid(0))] {
+        let errors = mesh.routers[at].errors();
+        let is_named = |line: &String| {
+            line.contains("routing/router/trusted") && line.contains(&who.to_string())
+        };
+        assert!(errors.iter().any(is_named), "{errors:?}");
+    }
 }
 
 /// Link states of 0.9 and of 5 MB in one message.
