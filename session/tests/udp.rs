@@ -3,6 +3,8 @@
 //! Links of datagrams: all traffic passes them as long as the system loses nothing, and they last.
 
 use std::net::UdpSocket;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use crate::pair::until;
 use crate::traffic::check_each;
@@ -97,6 +99,40 @@ fn a_listener_on_all_addresses_answers_from_the_one_that_was_asked() {
         }
         far.close().wait().expect("it closes");
     }
+}
+
+/// Large messages reach a receiver whose socket has the system's default buffer, as their datagrams
+/// are paced: without a pace hardly any of them arrives whole. Where other programs keep the
+/// receiver from reading, a round may lose more than its share, so there are several.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_messages_fit_into_a_default_buffer() {
+    const MESSAGES: u8 = 10;
+    // Linux doubles the size that is asked for: 212 992 bytes.
+    let far = listener("udp/127.0.0.1:0#so_rcvbuf=106496");
+    let near = dial(&place(&far));
+    let subscriber = far.declare_subscriber("test/large").wait();
+    let subscriber = subscriber.expect("a subscriber");
+    let publisher = near.declare_publisher("test/large").wait();
+    let publisher = publisher.expect("a publisher");
+    until("they match", || {
+        publisher.matching_status().wait().expect("open").matching()
+    });
+    let mut arrived = Vec::new();
+    while arrived.len() < 10 && !arrived.contains(&usize::from(MESSAGES)) {
+        for number in 0..MESSAGES {
+            publisher
+                .put(vec![number; 1 << 20])
+                .wait()
+                .expect("it is sent");
+            std::thread::sleep(Duration::from_millis(60));
+        }
+        let whole = std::iter::from_fn(|| subscriber.try_recv().expect("open"));
+        arrived.push(whole.filter(|s| s.payload().len() == 1 << 20).count());
+    }
+    println!("  of {MESSAGES} messages of 1 MiB arrived {arrived:?}");
+    let most = arrived.iter().max().copied().unwrap_or_default();
+    assert!(most + 1 >= usize::from(MESSAGES), "{arrived:?}");
 }
 
 #[test]

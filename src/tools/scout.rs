@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
-use zonda::config::{Roles, WhatAmI, ZenohId};
+use zonda::config::{Locator, Roles, WhatAmI, ZenohId};
 use zonda::scouting::{Hello, InterfaceReport, Scout as Search, ScoutReport, Use};
 use zonda::{Operation, Wait};
 use zonda_program::{Connection, Failure, Interrupt, print, seconds};
@@ -164,14 +164,15 @@ impl Scout {
     }
 }
 
-/// Returns true if two answers name one set of addresses. A node orders them by the network that
-/// the scout came from.
+/// Returns true if two answers name one set of addresses.
 fn says_the_same(one: &Hello, other: &Hello) -> bool {
-    let sorted = |hello: &Hello| {
-        let locators = hello.locators().iter().map(|l| l.as_str().to_owned());
-        locators.collect::<BTreeSet<String>>()
-    };
-    one.whatami() == other.whatami() && sorted(one) == sorted(other)
+    one.whatami() == other.whatami() && addresses(one.locators()) == addresses(other.locators())
+}
+
+/// Returns the addresses of an answer without their order: a node orders them by the network that
+/// the scout came from.
+fn addresses(locators: &[Locator]) -> BTreeSet<&str> {
+    locators.iter().map(Locator::as_str).collect()
 }
 
 fn in_words(interface: &InterfaceReport) -> String {
@@ -243,6 +244,19 @@ mod tests {
     fn one_question_is_no_questions() {
         assert_eq!(counted(1, "question"), "1 question");
         assert_eq!(counted(0, "answer"), "0 answers");
+    }
+
+    #[test]
+    fn answers_that_name_the_same_addresses_say_the_same() {
+        let named = |texts: [&str; 2]| texts.map(|text| text.parse::<Locator>().expect("one"));
+        let (near, far) = ("tcp/192.0.2.1:7447", "tcp/[::1]:7447");
+        let first = named([near, far]);
+        assert_eq!(addresses(&first), addresses(&named([far, near])));
+        assert_ne!(addresses(&first), addresses(&first[..1]));
+        assert_ne!(
+            addresses(&first),
+            addresses(&named([near, "udp/[::1]:7447"]))
+        );
     }
 
     #[test]

@@ -17,6 +17,57 @@ fn file(name: &str, text: &str) -> PathBuf {
 
 const PLAN: &str = "{ topology: { shape: 'ring', routers: 4, clients: 1 }, load: { subscribe: ['a/**'], publish: ['a/{node}'] } }";
 
+/// The plan of the help delivers as it is written. A plan whose keys do not match gets a note.
+#[test]
+fn the_plan_of_the_help_delivers() {
+    let help = run(&zonda(), &["rehearse", "--help"]).out;
+    let plan = help.split_once("A plan is JSON5:\n").map(|(_, plan)| plan);
+    let plan = plan.and_then(|plan| plan.split("\n\n").next());
+    let of_help = file("help.json5", plan.expect("the plan of the help"));
+    let apart = PLAN.replace("'a/{node}'", "'b/{node}'");
+    let apart = file("apart.json5", &apart);
+    let note = "note: no subscriber of the plan wants what is published";
+    for (path, delivers) in [(of_help, true), (apart, false)] {
+        let done = run(&zonda(), &["rehearse", path.to_str().expect("a name")]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        assert_eq!(done.err.contains(note), !delivers, "{done:?}");
+        let load = done.out.lines().find(|line| line.starts_with("| load "));
+        let cells: Vec<&str> = load.expect("a row").split('|').map(str::trim).collect();
+        assert_ne!(cells[3], "0", "published: {done:?}");
+        assert_eq!((cells[4] != "0", cells[5]), (delivers, "0"), "{done:?}");
+        fs::remove_file(path).expect("it is there");
+    }
+}
+
+/// The page names the nodes, has the tables and the plan, and marks the links whose loss cuts off
+/// more than one node: those between the routers of a line, none in a ring.
+#[test]
+fn a_page_shows_the_network_and_its_tables() {
+    for (shape, wide) in [("line", 3), ("ring", 0)] {
+        let text = PLAN.replace("ring", shape);
+        let (plan, page) = (file(&format!("{shape}-page.json5"), &text), file(shape, ""));
+        let names = [&plan, &page].map(|path| path.to_str().expect("a name").to_owned());
+        let done = run(&zonda(), &["rehearse", &names[0], "--html", &names[1]]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let shown = fs::read_to_string(&page).expect("a page");
+        assert_eq!(shown.matches("class=\"bridge\"").count(), wide, "{shown}");
+        for part in [
+            ">r0</text>",
+            ">r0c0</text>",
+            "<th>delivered</th>",
+            "<th>busiest links</th>",
+            "prefers-color-scheme: dark",
+            &text.replace('<', "&lt;"),
+            &format!("zonda {}", env!("CARGO_PKG_VERSION")),
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        for path in [plan, page] {
+            fs::remove_file(path).expect("it is there");
+        }
+    }
+}
+
 #[test]
 fn a_plan_is_rehearsed() {
     let (plan, page) = (file("ring.json5", PLAN), file("ring.html", ""));

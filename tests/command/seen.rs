@@ -136,8 +136,31 @@ fn a_router_that_any_router_may_join_warns_of_it() {
         let names = |line: &&String| {
             line.contains("tcp/[::]:0") && line.contains("routing/router/trusted, [] for none")
         };
-        assert!(warned.iter().all(|line| names(line)), "{warned:?}");
+        assert!(warned.iter().all(names), "{warned:?}");
     }
+}
+
+/// A second endpoint of a node that is connected already is no fault: no line at the default level.
+#[test]
+fn a_second_endpoint_of_one_node_is_no_warning() {
+    let (mut router, _, first) = router(&["-l", "tcp/127.0.0.1:0"]);
+    let start = said(&mut router, &["it is reached at"]);
+    let second = start.rsplit("tcp/").next().unwrap_or_default();
+    let second = format!("tcp/{second}");
+    assert_ne!(first, second);
+    let arguments = [
+        "info", "--watch", "--own", "-vv", "-e", &first, "-e", &second,
+    ];
+    let mut info = Running::start(&zonda(), &arguments);
+    let mut lines = Vec::new();
+    while !lines
+        .iter()
+        .any(|l: &String| l.contains("connected already"))
+    {
+        lines.push(info.error());
+    }
+    let is_alarm = |line: &&String| line.contains(" WARN ") || line.contains("cannot connect");
+    assert_eq!(lines.iter().filter(is_alarm).count(), 0, "{lines:#?}");
 }
 
 #[test]
