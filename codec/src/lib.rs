@@ -65,7 +65,7 @@ pub use locator::{Endpoint, EndpointError, Locator};
 pub use masked::masked;
 pub use network::{
     Copied, Declaration, Declare, HeadBlock, HeaderTemplate, Interest, InterestMode,
-    InterestOptions, NetworkMessage, NewHead, NumberedFront, NumberedHead, Oam, OamBody,
+    InterestOptions, NetworkMessage, NewHead, NodeId, NumberedFront, NumberedHead, Oam, OamBody,
     PassedHead, PreparedHead, Push, PushHead, PushRun, QueryableInfo, Request, Response,
     ResponseFinal, ResponseHead, RunItem, ShortHead, Target, TsStack,
 };

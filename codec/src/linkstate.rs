@@ -6,7 +6,7 @@
 //! state:  vle options | vle psid | vle sn
 //!         | 0x01: id as bytes | 0x02: u8 role, 1 router 2 peer 4 client | 0x04: locators
 //!         | vle n | n x vle psid of a neighbour | 0x08: n x v16 weight
-//! options 0x10: the node is a gateway
+//! options 0x10: the node is a gateway | 0x1000: it marks messages with its trees
 //! ```
 //! A psid is the number of a node in the sender's own table; the sender itself is 0.
 
@@ -25,6 +25,8 @@ const HAS_ROLE: u64 = 0x02;
 const HAS_LOCATORS: u64 = 0x04;
 const HAS_WEIGHTS: u64 = 0x08;
 const IS_GATEWAY: u64 = 0x10;
+/// Far from the options of other implementations, which ignore it and do not forward it.
+const MARKS_TREES: u64 = 0x1000;
 /// The bits of a weight; bits above them are dropped.
 const WEIGHT_MASK: u64 = 0xffff;
 
@@ -43,6 +45,9 @@ pub struct LinkState<'a> {
     pub locators: Option<Locators<'a>>,
     /// The node is a gateway.
     pub is_gateway: bool,
+    /// The node marks messages with the trees that they go along while these change, and follows
+    /// such marks.
+    pub marks_trees: bool,
     /// The psids of its neighbours.
     pub links: Numbers<'a>,
     /// The weights of the links to them, low 16 bits each, in the same order; 0 is unset. Written only if
@@ -57,6 +62,7 @@ impl<'a> LinkState<'a> {
             psid: reader.z64()?,
             sn: reader.z64()?,
             is_gateway: options & IS_GATEWAY != 0,
+            marks_trees: options & MARKS_TREES != 0,
             ..LinkState::default()
         };
         // Optional fields, in the order of their flags.
@@ -99,6 +105,9 @@ impl<'a> LinkState<'a> {
         }
         if self.is_gateway {
             options |= IS_GATEWAY;
+        }
+        if self.marks_trees {
+            options |= MARKS_TREES;
         }
         options
     }

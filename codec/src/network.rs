@@ -7,6 +7,7 @@
 mod declare;
 mod head;
 mod interest;
+mod node_id;
 mod oam;
 mod push;
 mod request;
@@ -21,6 +22,7 @@ pub use head::{
     PreparedHead, PushHead, ShortHead,
 };
 pub use interest::{Interest, InterestMode, InterestOptions};
+pub use node_id::NodeId;
 pub use oam::{Oam, OamBody};
 pub use push::Push;
 pub use request::{Request, Target};
@@ -31,7 +33,6 @@ pub use ts_stack::TsStack;
 
 use crate::{
     error::DecodeError,
-    extension::Chain,
     reader::Reader,
     writer::{Encode, EncodeError, Writer},
 };
@@ -54,21 +55,6 @@ pub mod id {
     pub const DECLARE: u8 = 0x1e;
     /// OAM.
     pub const OAM: u8 = 0x1f;
-}
-
-/// The key of the routing context extension.
-const KEY_NODE_ID: u8 = 0x33;
-
-#[inline(always)]
-fn write_node_id(
-    node_id: u16,
-    chain: &mut Chain,
-    writer: &mut Writer<'_>,
-) -> Result<(), EncodeError> {
-    if node_id != 0 {
-        chain.number(writer, KEY_NODE_ID, u64::from(node_id))?;
-    }
-    Ok(())
 }
 
 /// Any network message.

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use serde_json::Value;
 use zonda_codec::{
-    Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Push, PushBody, PushHead, Reader,
-    ScoutingMessage, Timestamp, TransportMessage, WireExpr,
+    Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, NodeId, Push, PushBody, PushHead,
+    Reader, ScoutingMessage, Timestamp, TransportMessage, WireExpr,
 };
 
 /// Returns the bytes of all golden vectors that hold messages.
@@ -71,11 +71,11 @@ fn cut_through(bytes: &[u8]) {
     assert!(bytes[..reader.position()].ends_with(raw));
     let timestamp: Timestamp = "7386690599959157260/a1b2".parse().expect("a timestamp");
     for stamp in [None, Some(timestamp)] {
-        let head = PushHead::new(WireExpr::full("another/key"), push.qos, 3);
+        let head = PushHead::new(WireExpr::full("another/key"), push.qos, NodeId::of(3));
         let mut forwarded = head.passing(&push, raw, stamp).to_vec().expect("a form");
         let mut expected = push;
         expected.wire_expr = WireExpr::full("another/key");
-        expected.node_id = 3;
+        expected.node_id = NodeId::of(3);
         if let PushBody::Put(put) = &mut expected.body {
             forwarded.extend_from_slice(put.payload);
             put.timestamp = stamp.or(put.timestamp);

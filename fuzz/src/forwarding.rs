@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use zonda_codec::key_expr::{intersects, validate};
 use zonda_codec::{
-    Declaration, Declare, Encode, Mapping, NetworkMessage, Priority, Push, PushBody, Reader,
-    Timestamp, TransportMessage, WhatAmI, WireExpr, ZSlice, ZenohId,
+    Declaration, Declare, Encode, Mapping, NetworkMessage, NodeId, Priority, Push, PushBody,
+    Reader, Timestamp, TransportMessage, WhatAmI, WireExpr, ZSlice, ZenohId,
 };
 use zonda_router::config::Config;
 use zonda_router::node::{End, Node};
@@ -277,7 +277,7 @@ fn source_key(expr: &WireExpr<'_>) -> Option<String> {
 fn compare(sent: &Sample<'_>, came: &Sample<'_>, stamps: Option<ZenohId>) {
     let (key, mut push) = (sent.0.clone(), sent.1);
     push.wire_expr = came.1.wire_expr;
-    push.node_id = 0;
+    push.node_id = NodeId::ITSELF;
     if let (PushBody::Put(put), PushBody::Put(other)) = (&mut push.body, &came.1.body)
         && let Some(zid) = stamps
         && put.timestamp.is_none_or(|stamp| stamp.time().0 >> 63 == 1)

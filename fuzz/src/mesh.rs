@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{
     Declaration, Declare, Encode, KeyExpr, LinkState, LinkStateList, LinkStates, NetworkMessage,
-    Numbers, Qos, QueryableInfo, Reader, Target, WhatAmI, WireExpr, ZenohId,
+    NodeId, Numbers, Qos, QueryableInfo, Reader, Target, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, NewQuery, QuerySearch,
@@ -87,6 +87,8 @@ struct Scene {
     /// Faces of two routers, and of a client.
     faces: [Option<FaceId>; 3],
     questions: u32,
+    /// Mark of the last message that entered the mesh here.
+    mark: u16,
 }
 
 impl Scene {
@@ -98,6 +100,7 @@ impl Scene {
             now: Instant::now(),
             faces: [None; 3],
             questions: 0,
+            mark: 0,
         };
         for place in 0..3 {
             scene.turn(place);
@@ -182,6 +185,7 @@ impl Scene {
                 zid: (named < ROUTERS).then(|| zid(named)),
                 whatami: Some(WhatAmI::Router),
                 links: Numbers::new(links),
+                marks_trees: sn & 0xf != 0,
                 ..LinkState::default()
             })
             .collect();
@@ -208,7 +212,13 @@ impl Scene {
     /// Routes a message and a query from the router that a neighbour names as the source.
     fn ask(&mut self, face: FaceId, choices: &mut Choices<'_>) {
         let key = KeyExpr::new(choices.key()).expect("a key expression");
-        let node_id = u16::from(choices.below(ROUTERS));
+        // The mark is none, or that of trees which this node may have had.
+        let router = u16::from(choices.below(ROUTERS));
+        let trees = match choices.below(2) {
+            0 => 0,
+            _ => self.mark,
+        };
+        let node_id = NodeId { router, trees };
         let search = self
             .table
             .begin_route_from(face, node_id, key.clone().into_owned());
@@ -221,6 +231,10 @@ impl Scene {
             };
             for hop in &route.hops {
                 assert_ne!(hop.face, face, "nothing goes back to where it came from");
+                match self.faces[2] == Some(face) {
+                    true => self.mark = hop.node_id.trees,
+                    false => assert_eq!(hop.node_id.trees, trees, "the mark stays"),
+                }
                 assert!(self.is_there(hop.face));
             }
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use zonda_codec::key_expr::intersects;
-use zonda_codec::{KeyExpr, WhatAmI};
+use zonda_codec::{KeyExpr, NodeId, WhatAmI};
 use zonda_table::{FaceId, Kind, Own, Route};
 
 use crate::outcome::Delivery;
@@ -164,7 +164,7 @@ impl Declarations {
 }
 
 /// The position of a message: a node, and the face and node id by which it arrived.
-type Place = (usize, FaceId, u16);
+type Place = (usize, FaceId, NodeId);
 
 /// The next hops of a message from a position.
 #[derive(Default)]

@@ -13,7 +13,8 @@ use std::sync::{
 use std::time::{Duration, Instant};
 
 use zonda_codec::{
-    Encode, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
+    Encode, EncodeError, NodeId, Priority, Push, PushBody, Put, Qos, Reliability, WhatAmI,
+    WireExpr, Writer,
 };
 use zonda_codec::{SliceBuffer, ZSlice};
 use zonda_transport::outbox::{DirectSocket, Outbox, Overflow, Refused, Sent, Write};
@@ -222,7 +223,7 @@ struct Head(usize);
 
 impl Encode for Head {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, NodeId::ITSELF, writer)?;
         Put::new(&[]).encode_head(self.0, writer)
     }
 }

@@ -29,7 +29,7 @@
 use crate::{
     error::DecodeError,
     extension::{self, Chain, MORE},
-    network::{KEY_NODE_ID, id, write_node_id},
+    network::{NodeId, id},
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
@@ -169,7 +169,7 @@ impl<'a> Declare<'a> {
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
                 Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
-                KEY_NODE_ID => node_id = reader.v16()?,
+                NodeId::KEY => node_id = reader.v16()?,
                 _ => extension::skip(more, reader)?,
             }
         }
@@ -196,7 +196,7 @@ impl Encode for Declare<'_> {
             }
             self.qos.write(&mut chain, writer)?;
             Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
-            write_node_id(self.node_id, &mut chain, writer)?;
+            NodeId::of(self.node_id).write(&mut chain, writer)?;
             self.body.write(writer)
         })
     }

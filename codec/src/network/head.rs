@@ -12,7 +12,7 @@ pub use header_template::{Copied, HeaderTemplate};
 use crate::{
     body::{PushBody, Put, splice_timestamp},
     id::EntityGlobalId,
-    network::{Push, PushRun},
+    network::{NodeId, Push, PushRun},
     qos::Qos,
     timestamp::Timestamp,
     wire_expr::WireExpr,
@@ -24,14 +24,14 @@ use crate::{
 pub struct PushHead<'a> {
     wire_expr: WireExpr<'a>,
     qos: Qos,
-    node_id: u16,
+    node_id: NodeId,
 }
 
 impl<'a> PushHead<'a> {
     /// Creates a head with the key as the neighbour reads it, and the routing context it is to see:
-    /// 0 unless both are routers.
+    /// [`NodeId::ITSELF`] unless both are routers.
     #[inline]
-    pub const fn new(wire_expr: WireExpr<'a>, qos: Qos, node_id: u16) -> Self {
+    pub const fn new(wire_expr: WireExpr<'a>, qos: Qos, node_id: NodeId) -> Self {
         PushHead {
             wire_expr,
             qos,

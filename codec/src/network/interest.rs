@@ -18,7 +18,7 @@ use core::ops::BitOr;
 use crate::{
     error::DecodeError,
     extension::{self, Chain, MORE},
-    network::{KEY_NODE_ID, id, write_node_id},
+    network::{NodeId, id},
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
@@ -136,7 +136,7 @@ impl<'a> Interest<'a> {
                 Timestamp::KEY => {
                     interest.timestamp = Some(reader.whole_section_z32(Timestamp::read)?);
                 }
-                KEY_NODE_ID => interest.node_id = reader.v16()?,
+                NodeId::KEY => interest.node_id = reader.v16()?,
                 _ => extension::skip(more, reader)?,
             }
         }
@@ -161,7 +161,7 @@ impl Encode for Interest<'_> {
             }
             self.qos.write(&mut chain, writer)?;
             Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
-            write_node_id(self.node_id, &mut chain, writer)
+            NodeId::of(self.node_id).write(&mut chain, writer)
         })
     }
 }

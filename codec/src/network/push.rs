@@ -16,7 +16,7 @@ use crate::{
     body::{PushBody, Put},
     error::DecodeError,
     extension::{self, Chain, MORE},
-    network::{KEY_NODE_ID, TsStack, id, write_node_id},
+    network::{NodeId, TsStack, id},
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
@@ -33,8 +33,8 @@ pub struct Push<'a> {
     pub qos: Qos,
     /// The hop's time; the sample's own is in the body.
     pub timestamp: Option<Timestamp>,
-    /// The routing context between routers; 0 elsewhere.
-    pub node_id: u16,
+    /// The routing context between routers.
+    pub node_id: NodeId,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,
     /// The change of the key.
@@ -49,7 +49,7 @@ impl<'a> Push<'a> {
             wire_expr,
             qos: Qos::DATA,
             timestamp: None,
-            node_id: 0,
+            node_id: NodeId::ITSELF,
             ts_stack: None,
             body,
         }
@@ -93,7 +93,7 @@ impl<'a> Push<'a> {
             wire_expr,
             qos,
             timestamp: None,
-            node_id: 0,
+            node_id: NodeId::ITSELF,
             ts_stack: None,
             body: PushBody::Put(put),
         };
@@ -109,7 +109,7 @@ impl<'a> Push<'a> {
         // Extensions; unknown ones that are not mandatory are skipped.
         let mut qos = Qos::DATA;
         let mut timestamp = None;
-        let mut node_id = 0;
+        let mut node_id = NodeId::ITSELF;
         let mut ts_stack = None;
         let mut more = header;
         while more & MORE != 0 {
@@ -117,7 +117,7 @@ impl<'a> Push<'a> {
             match more & !MORE {
                 Qos::KEY => qos = Qos::read(reader)?,
                 Timestamp::KEY => timestamp = Some(reader.whole_section_z32(Timestamp::read)?),
-                KEY_NODE_ID => node_id = reader.v16()?,
+                NodeId::KEY => node_id = NodeId::read(reader)?,
                 TsStack::KEY => ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
                 _ => extension::skip(more, reader)?,
             }
@@ -144,7 +144,7 @@ impl<'a> Push<'a> {
     pub fn encode_head(
         wire_expr: &WireExpr<'_>,
         qos: Qos,
-        node_id: u16,
+        node_id: NodeId,
         writer: &mut Writer<'_>,
     ) -> Result<(), EncodeError> {
         writer.all_or_nothing(|writer| {
@@ -152,7 +152,7 @@ impl<'a> Push<'a> {
             writer.u8(id::PUSH | wire_expr.flags())?;
             wire_expr.write(writer)?;
             qos.write(&mut chain, writer)?;
-            write_node_id(node_id, &mut chain, writer)
+            node_id.write(&mut chain, writer)
         })
     }
 }
@@ -163,7 +163,7 @@ impl Encode for Push<'_> {
         match &self.body {
             PushBody::Put(put) if self.has_usual_extensions() && put.is_plain() => writer
                 .all_or_nothing(|writer| {
-                    Self::encode_head(&self.wire_expr, self.qos, 0, writer)?;
+                    Self::encode_head(&self.wire_expr, self.qos, NodeId::ITSELF, writer)?;
                     put.write_plain(writer)
                 }),
             _ => self.encode_any(writer),
@@ -175,7 +175,7 @@ impl Push<'_> {
     /// Returns true if qos is the only extension that may have to be written.
     #[inline(always)]
     fn has_usual_extensions(&self) -> bool {
-        self.is_head_and_body() && self.node_id == 0
+        self.is_head_and_body() && self.node_id.is_itself()
     }
 
     /// Returns true if it consists of the fields that [`Push::encode_head`] writes and of a body
@@ -200,7 +200,7 @@ impl Push<'_> {
         self.wire_expr.write(writer)?;
         self.qos.write(&mut chain, writer)?;
         Timestamp::write_extension(&self.timestamp, &mut chain, writer)?;
-        write_node_id(self.node_id, &mut chain, writer)?;
+        self.node_id.write(&mut chain, writer)?;
         TsStack::write_extension(&self.ts_stack, &mut chain, writer)
     }
 }

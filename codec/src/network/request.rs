@@ -21,7 +21,7 @@ use crate::{
     body::Query,
     error::DecodeError,
     extension::{self, Chain, MORE},
-    network::{KEY_NODE_ID, TsStack, id, write_node_id},
+    network::{NodeId, TsStack, id},
     qos::Qos,
     reader::Reader,
     timestamp::Timestamp,
@@ -62,8 +62,8 @@ pub struct Request<'a> {
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
-    /// The routing context between routers; 0 elsewhere.
-    pub node_id: u16,
+    /// The routing context between routers.
+    pub node_id: NodeId,
     /// Queryables that get it.
     pub target: Target,
     /// The limit of replies, at least 1; `None` for all.
@@ -87,7 +87,7 @@ impl<'a> Request<'a> {
             wire_expr,
             qos: Qos::REQUEST,
             timestamp: None,
-            node_id: 0,
+            node_id: NodeId::ITSELF,
             target: Target::BestMatching,
             budget: None,
             timeout: None,
@@ -156,7 +156,7 @@ impl<'a> Request<'a> {
             }
             KEY_BUDGET => self.budget = Some(reader.v32()?).filter(|budget| *budget != 0),
             KEY_TIMEOUT => self.timeout = Some(Duration::from_millis(reader.z64()?)),
-            KEY_NODE_ID => self.node_id = reader.v16()?,
+            NodeId::KEY => self.node_id = NodeId::read(reader)?,
             TsStack::KEY => self.ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
             KEY_HEARS_OF_LOSSES => self.hears_of_losses = true,
             _ => extension::skip(header, reader)?,
@@ -181,7 +181,7 @@ impl<'a> Request<'a> {
             let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
             chain.number(writer, KEY_TIMEOUT, milliseconds)?;
         }
-        write_node_id(self.node_id, &mut chain, writer)?;
+        self.node_id.write(&mut chain, writer)?;
         TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
         match self.hears_of_losses {
             true => chain.unit(writer, KEY_HEARS_OF_LOSSES),

@@ -228,13 +228,20 @@ impl<'a> Dice<'a> {
         }
     }
 
+    fn node_id(&mut self) -> NodeId {
+        NodeId {
+            router: self.number() as u16,
+            trees: self.number() as u16,
+        }
+    }
+
     fn request(&mut self) -> Request<'a> {
         Request {
             rid: self.number() as u32,
             wire_expr: self.wire_expr(),
             qos: self.qos(),
             timestamp: self.maybe(Self::timestamp),
-            node_id: self.number() as u16,
+            node_id: self.node_id(),
             target: match self.byte() % 3 {
                 0 => Target::BestMatching,
                 1 => Target::All,
@@ -254,7 +261,7 @@ impl<'a> Dice<'a> {
                 wire_expr: self.wire_expr(),
                 qos: self.qos(),
                 timestamp: self.maybe(Self::timestamp),
-                node_id: self.number() as u16,
+                node_id: self.node_id(),
                 ts_stack: None,
                 body: self.push_body(),
             }),

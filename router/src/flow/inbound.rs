@@ -172,13 +172,14 @@ impl Inbound {
 
     fn remember(&mut self, push: &Push<'_>, route: &Arc<Route>) {
         let (expr, route) = (&push.wire_expr, Arc::clone(route));
-        match push.node_id {
-            0 => self.cache.put(expr, route),
-            node_id => self.cache.put_from(node_id, expr, route),
+        match push.node_id.is_itself() {
+            true => self.cache.put(expr, route),
+            false => self.cache.put_from(push.node_id, expr, route),
         }
     }
 
-    /// Handles a message that entered the mesh at a router further away than the neighbour.
+    /// Handles a message that entered the mesh at a router further away than the neighbour, or is
+    /// marked with its trees.
     #[cold]
     #[inline(never)]
     fn push_from_beyond(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
@@ -224,7 +225,7 @@ impl Inbound {
 impl Deliver for Inbound {
     #[inline]
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        if push.node_id != 0 {
+        if !push.node_id.is_itself() {
             return self.push_from_beyond(push, raw_body, context);
         }
         let looked_up;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Encode, KeyExpr, Priority, Push, Reader, Reliability, ZSlice};
+use zonda_codec::{Encode, KeyExpr, NodeId, Priority, Push, Reader, Reliability, ZSlice};
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
@@ -47,12 +47,12 @@ impl RouteLookup {
 }
 
 impl RouteLookup {
-    /// Begins a search for messages on `key` that a neighbour sends with this node id. Returns
-    /// `None` if the id stands for no router.
+    /// Begins a search for messages on `key` that a neighbour sends with this routing context.
+    /// Returns `None` if it names no router.
     pub(crate) fn from_neighbour(
         table: &mut ForwardingTable,
         from: FaceId,
-        node_id: u16,
+        node_id: NodeId,
         key: KeyExpr<'static>,
     ) -> Option<Self> {
         let key = key.into_cloneable();

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{CongestionControl, Payload, Push, PushBody, WireExpr, ZenohId};
+use zonda_codec::{CongestionControl, NodeId, Payload, Push, PushBody, WireExpr, ZenohId};
 use zonda_runtime::guard::caught;
 use zonda_transport::{
     log_limit::LogLimit,
@@ -467,7 +467,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         wire_expr: WireExpr::full(route.key.as_str()),
         qos: publication.qos,
         timestamp: None,
-        node_id: 0,
+        node_id: NodeId::ITSELF,
         ts_stack: None,
         body,
     };

@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use zonda_codec::{KeyExpr, Mapping, PushHead, Qos, WireExpr, ZenohId};
+use zonda_codec::{KeyExpr, Mapping, NodeId, PushHead, Qos, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
 use crate::{
@@ -284,18 +284,18 @@ impl RouteCache {
         self.by_text.get(&self.text)
     }
 
-    /// Returns the route for `expr` of messages that entered the mesh at the router with this
-    /// number, if it is known and still valid.
-    pub(crate) fn get_from(&mut self, node_id: u16, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
+    /// Returns the route for `expr` of messages with this routing context, if it is known and still
+    /// valid.
+    pub(crate) fn get_from(&mut self, node_id: NodeId, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
         write_text(&mut self.text, expr);
-        write_router(&mut self.text, node_id);
+        write_context(&mut self.text, node_id);
         self.by_text.get(&self.text)
     }
 
-    /// Inserts the route of messages that entered the mesh at the router with this number.
-    pub(crate) fn put_from(&mut self, node_id: u16, expr: &WireExpr<'_>, route: Arc<Route>) {
+    /// Inserts the route of messages with this routing context.
+    pub(crate) fn put_from(&mut self, node_id: NodeId, expr: &WireExpr<'_>, route: Arc<Route>) {
         write_text(&mut self.text, expr);
-        write_router(&mut self.text, node_id);
+        write_context(&mut self.text, node_id);
         drop(self.by_text.put(&self.text, route));
         self.say_held();
     }
@@ -346,10 +346,12 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     text.push_str(expr.suffix);
 }
 
-/// Appends a router's number behind a character that no key has.
-fn write_router(text: &mut String, node_id: u16) {
+/// Appends a routing context behind a character that no key has.
+fn write_context(text: &mut String, node_id: NodeId) {
     text.push('#');
-    text.push(char::from_u32(u32::from(node_id) + 0x1_0000).unwrap_or('\0'));
+    for half in [node_id.router, node_id.trees] {
+        text.push(char::from_u32(u32::from(half) + 0x1_0000).unwrap_or('\0'));
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use zonda_codec::{Mapping, WireExpr};
+use zonda_codec::{Mapping, NodeId, WireExpr};
 
 use crate::face_id::FaceId;
 
@@ -21,9 +21,8 @@ pub struct Hop {
     pub mapping: Mapping,
     /// Text behind the scope.
     pub suffix: Suffix,
-    /// Number of the router where the message entered the mesh, towards another router; 0 towards
-    /// any other neighbour and this node.
-    pub node_id: u16,
+    /// The routing context of the message, towards another router.
+    pub node_id: NodeId,
 }
 
 /// End of a key. All hops of a route share its text.

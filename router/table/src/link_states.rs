@@ -21,6 +21,8 @@ pub(super) struct Entry {
     pub(super) links: Vec<u64>,
     /// True if the node is a gateway of the sender.
     pub(super) is_gateway: bool,
+    /// True if the node marks messages with its trees.
+    pub(super) marks_trees: bool,
     /// One weight for each link, or none.
     pub(super) weights: Vec<u64>,
 }
@@ -54,6 +56,7 @@ impl OutgoingLinkStates {
                     whatami: entry.whatami,
                     locators: (!texts.is_empty()).then(|| Locators::new(texts)),
                     is_gateway: entry.is_gateway,
+                    marks_trees: entry.marks_trees,
                     links: Numbers::new(&entry.links),
                     weights: (!entry.weights.is_empty()).then(|| Numbers::new(&entry.weights)),
                 })

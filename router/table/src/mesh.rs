@@ -11,12 +11,14 @@
 
 mod charges;
 mod endings;
+mod mark;
 mod network;
 mod shape;
 mod sourced;
 mod state;
 mod telling;
 mod throttle;
+mod transition;
 mod trees;
 mod unsynced_routers;
 mod view;
@@ -24,7 +26,7 @@ mod view;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use zonda_codec::{LinkStateList, Locator, WhatAmI, ZenohId};
+use zonda_codec::{LinkStateList, Locator, NodeId, WhatAmI, ZenohId};
 
 use crate::{
     face::Face,
@@ -36,7 +38,7 @@ use crate::{
 
 pub(super) use charges::Charge;
 pub use shape::PlaceInTree;
-pub(super) use state::{ForwardingReach, Mesh};
+pub(super) use state::{Arrival, ForwardingReach, Mesh};
 
 impl ForwardingTable {
     /// Sets this node's part in a mesh of routers: the initial count of its changes, greater than
@@ -184,7 +186,7 @@ impl ForwardingTable {
     /// Returns the face that a message from `source` is sent to on its way to `to`: `to` itself, or
     /// the next router towards it. `None` if it may not go there, or would return to the link that
     /// it came by.
-    pub(super) fn way(&self, source: &Face, link: Option<FaceId>, to: &Face) -> Option<FaceId> {
+    pub(super) fn way(&self, source: &Face, arrival: Option<Arrival>, to: &Face) -> Option<FaceId> {
         if to.relation != Relation::Routed {
             return source.reaches(to).then_some(to.id);
         }
@@ -195,36 +197,43 @@ impl ForwardingTable {
             }
             _ => return None,
         };
-        if self.passage(source, link) != ForwardingReach::All {
+        if self.passage(source, arrival) != ForwardingReach::All {
             return None;
         }
-        let next = self.mesh.towards(&root, &to.info.zid);
-        next.filter(|next| link != Some(*next))
+        let next = self.mesh.towards(&root, &to.info.zid, arrival);
+        next.filter(|next| arrival.is_none_or(|arrival| arrival.link != *next))
     }
 
-    /// Returns how far a message from `source` that came by a link goes.
-    pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> ForwardingReach {
-        match (source.relation, link) {
-            (Relation::Routed, Some(link)) => self.mesh.passage(&source.info.zid, link),
+    /// Returns how far a message from `source` goes that arrived from another router.
+    pub(super) fn passage(&self, source: &Face, arrival: Option<Arrival>) -> ForwardingReach {
+        match (source.relation, arrival) {
+            (Relation::Routed, Some(arrival)) => self.mesh.passage(&source.info.zid, arrival),
             _ => ForwardingReach::All,
         }
     }
 
-    /// Records that a route is being built for messages from `source` by a link.
-    pub(super) fn note_way(&mut self, source: FaceId, link: FaceId) {
+    /// Records that a route is being built for messages from `source`.
+    pub(super) fn note_way(&mut self, source: FaceId, arrival: Arrival) {
         let router = self
             .face(source)
             .filter(|face| face.relation == Relation::Routed);
         if let Some(root) = router.map(|face| face.info.zid) {
-            self.mesh.note_route(&root, link);
+            self.mesh.note_route(&root, arrival);
         }
     }
 
-    /// Returns the number that names the router where a message from `source` entered the mesh to a neighbour.
-    pub(super) fn node_id(&self, source: &Face, to: &Face) -> u16 {
+    /// Returns the routing context of a message from `source` for a neighbour.
+    pub(super) fn node_id(&self, source: &Face, arrival: Option<Arrival>, to: &Face) -> NodeId {
         match (source.relation, to.relation) {
-            (Relation::Routed, Relation::RouterToRouter) => self.mesh.number(&source.info.zid),
-            _ => 0,
+            (Relation::Routed, Relation::RouterToRouter) => NodeId {
+                router: self.mesh.number(&source.info.zid),
+                trees: arrival.map_or(0, |arrival| arrival.trees),
+            },
+            (_, Relation::RouterToRouter) => NodeId {
+                router: 0,
+                trees: self.mesh.own_mark(),
+            },
+            _ => NodeId::ITSELF,
         }
     }
 

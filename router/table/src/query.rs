@@ -16,7 +16,7 @@ mod types;
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::{KeyExpr, Target};
+use zonda_codec::{KeyExpr, NodeId, Target};
 
 use crate::{
     face::Face,
@@ -70,6 +70,7 @@ impl ForwardingTable {
         }
         self.queries.held.note_time(now);
         // Search for destinations, for a slice.
+        self.mesh.find_trees(search.trees());
         let steps = Steps::new(SLICE_STEPS);
         let found = self.search_destinations(face, new, search, &steps)?;
         // A query of the session without a known queryable may wait for one.
@@ -255,6 +256,6 @@ fn hop(face: &Face, rid: u32, key: &KeyExpr<'_>) -> QueryHop {
         scope: spelling.scope,
         mapping: spelling.mapping,
         skip: spelling.skip,
-        node_id: 0,
+        node_id: NodeId::ITSELF,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use zonda_codec::KeyExpr;
+use zonda_codec::{KeyExpr, NodeId};
 
 use crate::{
     audience::Reach,
@@ -17,7 +17,7 @@ use crate::{
     hop::{Hop, Suffix},
     key_tree::steps::Steps,
     kind::Kind,
-    mesh::ForwardingReach,
+    mesh::{Arrival, ForwardingReach},
     policy::Relation,
     search::{SLICE_STEPS, Search},
     validity::Validity,
@@ -36,8 +36,8 @@ pub struct Route {
 #[derive(Debug)]
 pub struct RouteSearch {
     from: FaceId,
-    /// The link to another router that it came by.
-    link: Option<FaceId>,
+    /// Its arrival from another router.
+    arrival: Option<Arrival>,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
     /// The destination, if it comes from a session of this node.
@@ -53,7 +53,7 @@ impl RouteSearch {
     fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
         RouteSearch {
             from,
-            link: None,
+            arrival: None,
             key,
             publisher,
             destination: Reach::ANY,
@@ -98,13 +98,21 @@ impl ForwardingTable {
         self.at_one_go(RouteSearch::new(from, key.clone().into_owned(), publisher))
     }
 
-    /// Finds the route of a push that came from a neighbour with a node id; callers that keep it
+    /// Finds the route of a push that came from a neighbour with a routing context; callers that keep it
     /// use [`begin_route_from`](Self::begin_route_from). `None` if the neighbour has not introduced
     /// the router of that id, which is not counted.
-    pub fn route_from(&self, neighbour: FaceId, node_id: u16, key: &KeyExpr<'_>) -> Option<Route> {
-        let from = self.source_of(neighbour, node_id)?;
+    pub fn route_from(
+        &self,
+        neighbour: FaceId,
+        node_id: NodeId,
+        key: &KeyExpr<'_>,
+    ) -> Option<Route> {
+        let from = self.source_of(neighbour, node_id.router)?;
         Some(self.at_one_go(RouteSearch {
-            link: Some(neighbour),
+            arrival: Some(Arrival {
+                link: neighbour,
+                trees: node_id.trees,
+            }),
             ..RouteSearch::new(from, key.clone().into_owned(), None)
         }))
     }
@@ -131,22 +139,35 @@ impl ForwardingTable {
         }
     }
 
-    /// Begins to search for the route of a push on `key` that came from a neighbour with a node id.
-    /// `None` if the neighbour has not introduced the router of that id.
+    /// Begins to search for the route of a push on `key` that came from a neighbour with a routing
+    /// context. `None` if the neighbour has not introduced the router that it names. The route of a
+    /// message that is marked with trees which this node does not know is valid once only.
     pub fn begin_route_from(
         &mut self,
         neighbour: FaceId,
-        node_id: u16,
+        node_id: NodeId,
         key: KeyExpr<'static>,
     ) -> Option<RouteSearch> {
-        let Some(from) = self.source_of(neighbour, node_id) else {
+        let Some(from) = self.source_of(neighbour, node_id.router) else {
             self.count_misplaced(neighbour);
             return None;
         };
-        self.note_way(from, neighbour);
+        let arrival = Arrival {
+            link: neighbour,
+            trees: node_id.trees,
+        };
+        let is_known = self.mesh.find_trees(arrival.trees);
+        self.note_way(from, arrival);
+        let search = match is_known {
+            true => self.begin_route(from, key, None),
+            false => RouteSearch {
+                validity: Some(Validity::over()),
+                ..RouteSearch::new(from, key, None)
+            },
+        };
         Some(RouteSearch {
-            link: Some(neighbour),
-            ..self.begin_route(from, key, None)
+            arrival: Some(arrival),
+            ..search
         })
     }
 
@@ -166,7 +187,8 @@ impl ForwardingTable {
         let source = self.face(search.from);
         let is_heard =
             |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
-        let comes = |source: &&Face| self.passage(source, search.link) != ForwardingReach::Nothing;
+        let comes =
+            |source: &&Face| self.passage(source, search.arrival) != ForwardingReach::Nothing;
         let Some(source) = source.filter(is_heard).filter(comes) else {
             return Some(Route::default());
         };
@@ -206,7 +228,7 @@ impl ForwardingTable {
         let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
         for slot in self.destinations(source, search) {
             if let Some(face) = self.topology.at(slot) {
-                let node_id = self.node_id(source, face);
+                let node_id = self.node_id(source, search.arrival, face);
                 let spelling = face.ids.spell(key);
                 route.hops.push(Hop {
                     face: face.id,
@@ -240,7 +262,7 @@ impl ForwardingTable {
         }
         let wanting = slots.iter().filter_map(|slot| self.topology.at(*slot));
         let others = wanting.filter(|face| face.info.kind != FaceKind::Local);
-        let ways = others.filter_map(|face| self.way(source, search.link, face));
+        let ways = others.filter_map(|face| self.way(source, search.arrival, face));
         let mut slots: Vec<u32> = ways.map(|face| face.index).collect();
         slots.sort_unstable();
         slots.dedup();

@@ -24,6 +24,13 @@ pub struct Validity {
 }
 
 impl Validity {
+    /// Returns the validity of a route that is not to be kept.
+    pub(super) fn over() -> Arc<Self> {
+        Arc::new(Validity {
+            is_over: AtomicBool::new(true),
+        })
+    }
+
     /// Returns true until a change may alter a route on the key.
     #[inline(always)]
     pub fn holds(&self) -> bool {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{
     Declaration, Declare, Encode, KeyExpr, LinkState, LinkStateList, LinkStates, NetworkMessage,
-    Numbers, Reader, WhatAmI, WireExpr, ZenohId,
+    NodeId, Numbers, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits, Route, Validity,
@@ -73,7 +73,9 @@ impl Victim {
     /// Caches a route for messages that a router sends by a link.
     fn keep_route(&mut self, link: FaceId, router: u16) -> (Arc<Validity>, Route) {
         let key = KeyExpr::new("of/2").expect("a key expression");
-        let search = self.table.begin_route_from(link, router, key.into_owned());
+        let search = self
+            .table
+            .begin_route_from(link, NodeId::of(router), key.into_owned());
         let mut search = search.expect("the neighbour has introduced the router");
         let validity = search.validity();
         let route = self.table.search_route(&mut search);
@@ -299,7 +301,7 @@ fn what_does_not_come_from_above_goes_nowhere() {
     victim.subscribe(other, 2, "of/2");
     let key = KeyExpr::new("of/2").expect("a key expression");
     let hops = |victim: &Victim, link, number| {
-        let route = victim.table.route_from(link, number, &key);
+        let route = victim.table.route_from(link, NodeId::of(number), &key);
         route.expect("it has introduced the router").hops.len()
     };
     assert_eq!(hops(&victim, near, 3), 1, "it comes from above");

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use zonda_codec::WhatAmI::{Client, Router};
 use zonda_codec::{
-    Declare, Encode, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, QueryableInfo, WhatAmI,
-    WireExpr, ZenohId,
+    Declare, Encode, LinkState, LinkStates, NodeId, Numbers, Oam, OamBody, Qos, QueryableInfo,
+    WhatAmI, WireExpr, ZenohId,
 };
 
 use crate::fuzzed::mesh::declaration;
@@ -210,7 +210,14 @@ impl Scene {
     /// Returns a publication of its own in the name of any router.
     fn republish(&mut self) -> Message {
         let number = self.world.published.len();
-        let node_id = self.world.rng.below(self.named()) as u16;
+        let router = self.world.rng.below(self.named()) as u16;
+        // The mark is none, one of its own, or one that it has overheard.
+        let trees = match self.world.rng.below(3) {
+            0 => 0,
+            1 => self.world.rng.below(1 << 16) as u16,
+            _ => self.world.overheard.last().copied().unwrap_or(1),
+        };
+        let node_id = NodeId { router, trees };
         self.world.published.push(crate::flowing::Publication {
             key: "forged",
             delivered: Vec::new(),
@@ -289,16 +296,25 @@ impl Scene {
             whatami: Some(WhatAmI::Router),
             links: Numbers::new(links),
             weights: Some(Numbers::new(weights)),
+            // Half of its claims let the mesh go on to mark messages.
+            marks_trees: sn.is_multiple_of(2),
             ..LinkState::default()
         }
     }
 
     /// Cuts the links of the liar, and removes it from the world.
     fn leave(mut self) -> World {
-        for link in &self.links {
-            self.world.break_now(*link);
+        // A link that returns at once is cut again.
+        loop {
+            for link in &self.links {
+                self.world.break_now(*link);
+            }
+            self.world.run_until(self.world.now());
+            let mut links = self.links.iter().map(|link| &self.world.links[*link]);
+            if links.all(|link| link.is_cut) {
+                break;
+            }
         }
-        self.world.run_until(self.world.now());
         let first = self.links.first().copied();
         self.world.links.truncate(first.expect("it had one"));
         self.world.nodes.truncate(self.honest);

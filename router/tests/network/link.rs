@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use zonda_codec::NodeId;
 use zonda_router::table::FaceId;
 
 /// A message on a link.
@@ -15,7 +16,7 @@ pub enum Message {
     Question {
         rid: u32,
         key: String,
-        node_id: u16,
+        node_id: NodeId,
     },
     /// A reply of a node's queryable.
     Answer {
@@ -28,7 +29,7 @@ pub enum Message {
     /// A publication, by its number.
     Data {
         number: usize,
-        node_id: u16,
+        node_id: NodeId,
     },
 }
 

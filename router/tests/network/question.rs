@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{KeyExpr, Qos, Target};
+use zonda_codec::{KeyExpr, NodeId, Qos, Target};
 use zonda_router::table::{Branches, FaceId, NewQuery, QueryDispatch, QuerySearch, Reach};
 
 use crate::link::Message;
@@ -45,12 +45,12 @@ impl World {
             ended: false,
         };
         asker.questions.insert(rid, question);
-        self.question(node, (face, rid, 0), key);
+        self.question(node, (face, rid, NodeId::ITSELF), key);
         self.settle(node);
         rid
     }
 
-    fn question(&mut self, node: usize, (face, rid, node_id): (FaceId, u32, u16), key: &str) {
+    fn question(&mut self, node: usize, (face, rid, node_id): (FaceId, u32, NodeId), key: &str) {
         let expr: KeyExpr<'_> = key_expr(key);
         let ask = NewQuery {
             rid,

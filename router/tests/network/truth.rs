@@ -2,9 +2,9 @@
 
 //! Checks of a network at rest.
 
-use zonda_codec::KeyExpr;
 use zonda_codec::WhatAmI::{Peer, Router};
 use zonda_codec::key_expr::intersects;
+use zonda_codec::{KeyExpr, NodeId};
 use zonda_router::table::{FaceId, ForwardingTable, Route};
 
 use crate::listening::Heard;
@@ -96,7 +96,7 @@ fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>
         in_vain: Vec::new(),
     };
     let local = walk.world.nodes[node].local;
-    walk.go((node, local, 0), publisher, 0);
+    walk.go((node, local, NodeId::ITSELF), publisher, 0);
     let (mut delivered, in_vain) = (walk.delivered, walk.in_vain);
     delivered.sort_unstable();
     let mut expected = Delivered::new();
@@ -133,7 +133,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn go(&mut self, at: (usize, FaceId, u16), publisher: Option<u32>, hops: usize) {
+    fn go(&mut self, at: (usize, FaceId, NodeId), publisher: Option<u32>, hops: usize) {
         let (node, from, node_id) = at;
         assert!(hops < HOPS_MAX, "{} goes in circles", self.key);
         let found = &mut self.world.nodes[node];
@@ -162,7 +162,7 @@ impl Walk<'_> {
 /// Finds the route of a message of a neighbour.
 pub fn route_from(
     table: &mut ForwardingTable,
-    (from, node_id): (FaceId, u16),
+    (from, node_id): (FaceId, NodeId),
     key: &KeyExpr<'static>,
 ) -> Route {
     let search = table.begin_route_from(from, node_id, key.clone());

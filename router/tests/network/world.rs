@@ -45,6 +45,8 @@ pub struct World {
     pub published: Vec<Publication>,
     /// A lying node: messages of its table are not sent, and messages to it end there.
     pub liar: Option<usize>,
+    /// Marks of the messages that reached the liar.
+    pub overheard: Vec<u16>,
     /// Number of changes, arrivals and clock events.
     pub steps: u64,
     pub rng: Rng,
@@ -63,6 +65,7 @@ impl World {
             asked: Vec::new(),
             published: Vec::new(),
             liar: None,
+            overheard: Vec::new(),
             steps: 0,
             rng: Rng::new(seed),
             now: Instant::now(),
@@ -346,6 +349,9 @@ impl World {
                     Message::Control(bytes) => self.act(node, |node, actions| {
                         hand_over(&mut node.table, face, &bytes, actions);
                     }),
+                    Message::Data { node_id, .. } if Some(node) == self.liar => {
+                        self.overheard.push(node_id.trees);
+                    }
                     _ if Some(node) == self.liar => {}
                     other => self.asked_or_told(node, face, other),
                 }

@@ -2,8 +2,8 @@
 //! Routers in a ring whose links are all full: each waits for the next one, and the last one for
 //! the first.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,6 @@ const ROUTERS: usize = 5;
 /// Number of routers that a message passes after its first one: with two, each link carries
 /// messages from two routers.
 const HOPS: usize = 2;
-
-/// Time without a lost message after which the trees of a new mesh do not change any more.
-const REST: Duration = Duration::from_secs(1);
 
 /// Time for which the flows are watched.
 const WATCHED: Duration = Duration::from_secs(3);
@@ -45,17 +42,43 @@ fn client(place: &str) -> Session {
     zonda::open(config).wait().expect("the router is there")
 }
 
-/// Counts of the messages of one publisher.
+/// The messages of one publisher that a subscriber has received. The ring closes while they flow:
+/// those along the trees of the ring overtake those that wait on the full links of the line.
 #[derive(Default)]
 struct Flow {
     received: AtomicU64,
-    /// Number of the next message. Messages before the first received one may be lost: the mesh did
-    /// not know the subscriber yet.
-    next: AtomicU64,
-    missed: AtomicU64,
+    came: Mutex<Came>,
 }
 
-/// Declares a subscriber that counts the received and the missing messages.
+#[derive(Default)]
+struct Came {
+    /// True for the numbers that have come.
+    numbers: Vec<bool>,
+    /// Number of messages that came again.
+    doubled: u64,
+    /// Number of messages that came after a later one.
+    late: u64,
+}
+
+impl Came {
+    fn note(&mut self, number: usize) {
+        self.late += u64::from(number < self.numbers.len());
+        self.numbers
+            .resize(self.numbers.len().max(number + 1), false);
+        let again = std::mem::replace(&mut self.numbers[number], true);
+        self.doubled += u64::from(again);
+    }
+
+    /// Returns the number of missing messages among those that were sent. Messages before the first
+    /// received one may be lost: the mesh did not know the subscriber yet.
+    fn missed(&self, sent: u64) -> u64 {
+        let rest = self.numbers.iter().skip_while(|has_come| !**has_come);
+        let missing = rest.filter(|has_come| !**has_come).count() as u64;
+        missing + sent - self.numbers.len() as u64
+    }
+}
+
+/// Declares a subscriber that records the received messages.
 fn subscribed(session: &Session, key: &str) -> Arc<Flow> {
     let flow = Arc::new(Flow::default());
     let noted = Arc::clone(&flow);
@@ -63,41 +86,12 @@ fn subscribed(session: &Session, key: &str) -> Arc<Flow> {
         let bytes = sample.payload().to_bytes();
         let number = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
         let number = number.expect("eight bytes");
-        let next = noted.next.swap(number + 1, Ordering::SeqCst);
-        assert!(next <= number, "{number} comes after {next}");
-        if noted.received.fetch_add(1, Ordering::SeqCst) > 0 {
-            noted.missed.fetch_add(number - next, Ordering::SeqCst);
-        }
+        noted.came.lock().expect("alive").note(number as usize);
+        noted.received.fetch_add(1, Ordering::SeqCst);
     };
     let subscriber = session.declare_subscriber(key.to_owned()).callback(count);
     subscriber.background().wait().expect("open");
     flow
-}
-
-/// Waits until the routers have their final trees: while these change, messages are lost on links
-/// that are not full, too.
-fn await_rest(clients: &[Session], readers: &[Session]) {
-    let keys: Vec<String> = (0..ROUTERS).map(|at| format!("rest/{at}")).collect();
-    let flows: Vec<Arc<Flow>> = (readers.iter().zip(&keys))
-        .map(|(reader, key)| subscribed(reader, key))
-        .collect();
-    let (mut number, mut lost, mut since) = (0_u64, 0, Instant::now());
-    until("the mesh is at rest", || {
-        for (client, key) in clients.iter().zip(&keys) {
-            let put = client.put(key.as_str(), number.to_le_bytes().to_vec());
-            put.wait().expect("open");
-        }
-        number += 1;
-        thread::sleep(Duration::from_millis(10));
-        // a flow that has stopped has not lost anything yet
-        let flow_on = |flow: &Arc<Flow>| flow.next.load(Ordering::SeqCst) + 20 > number;
-        let missed = flows.iter().map(|flow| flow.missed.load(Ordering::SeqCst));
-        let now = missed.sum();
-        if now != lost || !flows.iter().all(flow_on) || number < 20 {
-            (lost, since) = (now, Instant::now());
-        }
-        since.elapsed() > REST
-    });
 }
 
 /// Guard that ends the floods when it is dropped, also if the test has failed.
@@ -158,7 +152,6 @@ fn i8_a_ring_of_full_links() {
     let keys: Vec<String> = (0..ROUTERS).map(|at| format!("ring/{at}")).collect();
     let far = |at: usize| client(&places[(at + HOPS) % ROUTERS]);
     let readers: Vec<Session> = (0..ROUTERS).map(far).collect();
-    await_rest(&clients, &readers);
     let flows: Vec<Arc<Flow>> = (readers.iter().zip(&keys))
         .map(|(reader, key)| subscribed(reader, key))
         .collect();
@@ -176,23 +169,33 @@ fn i8_a_ring_of_full_links() {
             .map(|flood| flood.join().expect("a flood"));
         (silence, sent.collect::<Vec<u64>>(), refused)
     });
-    let sum = |count: fn(&Flow) -> &AtomicU64| {
-        let counts = flows.iter().map(|flow| count(flow).load(Ordering::SeqCst));
-        counts.sum::<u64>()
-    };
+    let received = |flow: &Arc<Flow>| flow.received.load(Ordering::SeqCst);
     println!(
-        "  silence {silence:?}, {} of {} messages by then, {} lost between others",
-        sum(|flow| &flow.received),
+        "  silence {silence:?}, {} of {} messages by then",
+        flows.iter().map(received).sum::<u64>(),
         sent.iter().sum::<u64>(),
-        sum(|flow| &flow.missed),
     );
     assert_eq!(refused, 0, "messages were refused");
     assert!(silence < LONG / 4, "{silence:?}");
-    until("all of them have come", || {
-        let mut flows = flows.iter().zip(&sent);
-        flows.all(|(flow, sent)| flow.next.load(Ordering::SeqCst) == *sent)
-    });
-    assert_eq!(sum(|flow| &flow.missed), 0);
+    // Everything comes, once.
+    let came = |flow: &Arc<Flow>, sent| {
+        let came = flow.came.lock().expect("alive");
+        (came.missed(sent), came.doubled, came.late)
+    };
+    let begin = Instant::now();
+    let ends = loop {
+        let flows = flows.iter().zip(&sent);
+        let ends: Vec<_> = flows.map(|(flow, sent)| came(flow, *sent)).collect();
+        if ends.iter().all(|(missed, ..)| *missed == 0) || begin.elapsed() > LONG {
+            break ends;
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    println!("  missed, doubled, late of each flow: {ends:?}");
+    let are_whole = ends
+        .iter()
+        .all(|(missed, doubled, _)| missed + doubled == 0);
+    assert!(are_whole, "missed, doubled, late: {ends:?}");
     for router in &routers {
         let mut log = router.errors();
         log.retain(|line| !line.contains(" INFO "));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::protocol::rx::{Context, Deliver, Received, Receiver};
 use zonda_codec::ZSlice;
 use zonda_codec::{
-    Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reliability,
+    Encode, EncodeError, NetworkMessage, NodeId, Priority, Push, PushBody, Put, Qos, Reliability,
     ResponseFinal, WireExpr, Writer,
 };
 
@@ -86,7 +86,7 @@ pub struct PushHead {
 
 impl Encode for PushHead {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full(&self.key), self.qos, 0, writer)?;
+        Push::encode_head(&WireExpr::full(&self.key), self.qos, NodeId::ITSELF, writer)?;
         Put::new(&[]).encode_head(self.payload_bytes, writer)
     }
 }

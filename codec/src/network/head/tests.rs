@@ -27,7 +27,7 @@ fn head(pick: u8, node_id: u16) -> PushHead<'static> {
         suffix,
         mapping: Mapping::Sender,
     };
-    PushHead::new(wire_expr, Qos::DATA, node_id)
+    PushHead::new(wire_expr, Qos::DATA, NodeId::of(node_id))
 }
 
 fn stamp(time: u64) -> Timestamp {
@@ -132,7 +132,10 @@ fn a_message_that_passes_through_differs_in_key_node_id_and_timestamp_alone() {
     }
     for mut push in messages {
         for (hop_time, given) in [(false, false), (false, true), (true, false), (true, true)] {
-            push.node_id = 7;
+            push.node_id = NodeId {
+                router: 7,
+                trees: 40_000,
+            };
             push.timestamp = hop_time.then(|| stamp(3));
             let given = given.then(|| stamp(1 << 61));
             let bytes = push.to_vec().expect("it has a form");
@@ -169,7 +172,7 @@ fn a_completed_head_is_the_head_written_anew() {
                     suffix: "",
                     mapping,
                 };
-                let head = PushHead::new(wire_expr, qos, 0);
+                let head = PushHead::new(wire_expr, qos, NodeId::ITSELF);
                 let mut put = Put::new(&[]);
                 put.encoding.id = encoding;
                 let mut prepared = head.prepare(&put).expect("room");
@@ -209,7 +212,7 @@ proptest! {
         messages in prop::collection::vec((number(), 0_u32..300, 0_usize..70_000), 1..8),
     ) {
         let wire_expr = WireExpr { scope, suffix: "", mapping };
-        let head = PushHead::new(wire_expr, Qos::from_bits(qos), 0);
+        let head = PushHead::new(wire_expr, Qos::from_bits(qos), NodeId::ITSELF);
         let source = EntityGlobalId { zid: ZenohId::random_from(id), eid };
         let mut put = Put::new(&[]);
         put.encoding.id = encoding;
@@ -241,7 +244,11 @@ proptest! {
 
 #[test]
 fn a_key_in_full_has_no_prepared_head() {
-    let long = PushHead::new(WireExpr::full("a/key/that/has/no/id/here"), Qos::DATA, 0);
+    let long = PushHead::new(
+        WireExpr::full("a/key/that/has/no/id/here"),
+        Qos::DATA,
+        NodeId::ITSELF,
+    );
     assert!(long.prepare(&Put::new(&[])).is_none());
     let source = EntityGlobalId {
         zid: ZenohId::random_from(u128::MAX),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sheets with and without room.
 
-use zonda_codec::{Encode, Push, PushBody, Put, Qos, Reader, WireExpr};
+use zonda_codec::{Encode, NodeId, Push, PushBody, Put, Qos, Reader, WireExpr};
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
 
 use super::*;
 
 #[test]
 fn a_sheet_holds_all_copies_or_there_is_none() {
-    let head = |key| PushHead::new(WireExpr::full(key), Qos::DATA, 0);
+    let head = |key| PushHead::new(WireExpr::full(key), Qos::DATA, NodeId::ITSELF);
     for (payload, fits) in [([1; 8].as_slice(), true), (&[1; 2000], false)] {
         let push = Push::new(WireExpr::full("key"), PushBody::Put(Put::new(payload)));
         let bytes = push.to_vec().expect("a form").repeat(30);

@@ -27,7 +27,7 @@ fn route(key: &str, outboxes: &[&Arc<Outbox>]) -> Arc<Route> {
             scope: 1,
             mapping: Mapping::Sender,
             suffix: Default::default(),
-            node_id: 0,
+            node_id: NodeId::ITSELF,
         };
         Hop::new(Arc::clone(outbox), zid, spelling)
     };

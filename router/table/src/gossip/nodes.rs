@@ -501,6 +501,7 @@ impl Gossip {
             };
             let leads_there = |l: &&Locator| (node.is_here && link.is_here) || !is_loopback(l);
             telling.add(Entry {
+                marks_trees: false,
                 psid: *number,
                 sn: node.sn,
                 zid: Some(node.zid),
@@ -514,6 +515,7 @@ impl Gossip {
         // The node's own state has its links where the neighbour needs them.
         if own {
             telling.add(Entry {
+                marks_trees: false,
                 psid: ITSELF,
                 sn: self.sn,
                 zid: Some(self.zid),

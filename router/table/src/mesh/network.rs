@@ -52,6 +52,8 @@ struct Node {
     locators: Vec<Locator>,
     /// Count of the changes of its links.
     sn: u64,
+    /// True if it marks messages with its trees.
+    marks_trees: bool,
     /// Routers in its list of links, with the weights it gives these links; 0 is none.
     links: BTreeMap<ZenohId, u16>,
 }
@@ -129,6 +131,7 @@ impl Network {
             whatami: Some(whatami),
             locators: Vec::new(),
             sn: 1,
+            marks_trees: true,
             links: BTreeMap::new(),
         };
         Network {
@@ -301,6 +304,12 @@ impl Network {
         self.over_limit
     }
 
+    /// Returns true if every router that has sent a state marks messages with its trees.
+    pub(super) fn marks_trees(&self) -> bool {
+        let mut known = self.nodes.iter().flatten().filter(|node| node.sn > 0);
+        known.all(|node| node.marks_trees)
+    }
+
     /// Returns the links that both ends list, each once.
     pub(super) fn edges(&self) -> Vec<Edge> {
         let mut edges = Vec::new();
@@ -368,6 +377,7 @@ impl Network {
             whatami: None,
             locators: Vec::new(),
             sn: 0,
+            marks_trees: false,
             links: BTreeMap::new(),
         };
         let before = self.lost.remove(&zid).map(|lost| lost.node);

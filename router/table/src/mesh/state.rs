@@ -17,9 +17,11 @@ use crate::{
     mesh::{
         charges::{Charge, Charges, Item},
         endings::Endings,
+        mark::{UNMARKED, links_of},
         network::{Heard, Network},
         shape::{PlaceInTree, Shape},
         throttle::Throttle,
+        transition::Transition,
         trees::ITSELF,
         unsynced_routers::UnsyncedRouters,
     },
@@ -32,9 +34,6 @@ const REPEATED_AFTER: Duration = Duration::from_millis(1500);
 
 /// Longest delay of that in a network that does not become quiet, from its first change on.
 const UNREST_MAX: Duration = Duration::from_secs(10);
-
-/// Time for which messages along the former trees are accepted as well: they were under way.
-const FORMER_FOR: Duration = Duration::from_millis(500);
 
 /// Largest cost of computing trees that are not due yet, in steps.
 const NEXT_COST_MAX: usize = 4096;
@@ -77,10 +76,8 @@ pub(crate) struct Mesh {
     pub(super) network: Network,
     throttle: Throttle,
     shape: Shape,
-    /// The trees before the current ones, if the network was quiet when they changed.
-    former: Option<FormerTrees>,
-    /// True if the network was quiet before the change that the current trees follow.
-    was_settled: bool,
+    /// The trees before the current ones.
+    transition: Transition,
     /// The trees that are due next, if a route needed them.
     next: OnceLock<Shape>,
     /// True if a route forwards messages that do not come along the trees.
@@ -108,12 +105,13 @@ pub(crate) struct Mesh {
     pub(crate) whole: Option<FaceId>,
 }
 
-/// Trees before the current ones.
-#[derive(Debug)]
-struct FormerTrees {
-    shape: Shape,
-    /// `None` until the next call with a time.
-    until: Option<Instant>,
+/// Arrival of a message of another router at this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// The link that it came by.
+    pub(crate) link: FaceId,
+    /// Mark of the trees that it goes along, or 0.
+    pub(crate) trees: u16,
 }
 
 /// Reach of a message of another router that came from a neighbour.
@@ -143,8 +141,7 @@ impl Mesh {
             network: Network::new(zid, role),
             throttle: Throttle::new(),
             shape: Shape::default(),
-            former: None,
-            was_settled: false,
+            transition: Transition::default(),
             next: OnceLock::new(),
             is_lenient: false,
             is_strict: false,
@@ -190,12 +187,16 @@ impl Mesh {
         if !self.network.take_reshaped() {
             return false;
         }
-        self.next = OnceLock::new();
-        let was_settled = self.is_settled();
+        if let Some(skipped) = self.next.take() {
+            self.transition.note_skipped(skipped);
+        }
         // Pending work is replaced by that of the trees of this network.
         self.settling = Settling::Nothing;
         let is_due = self.throttle.note_change();
-        self.was_settled = is_due && was_settled;
+        // Other routers may use the trees of this moment, which this node skips.
+        if !is_due && self.transition.has_room() {
+            self.next();
+        }
         is_due
     }
 
@@ -230,10 +231,10 @@ impl Mesh {
 
     /// Computes the trees again.
     pub(super) fn reshape(&mut self) {
-        let shape = std::mem::replace(&mut self.shape, Shape::of(&self.network));
-        if std::mem::take(&mut self.was_settled) && self.former.is_none() {
-            self.former = Some(FormerTrees { shape, until: None });
-        }
+        let next = self.next.take();
+        let next = next.unwrap_or_else(|| Shape::of(&self.network));
+        let before = std::mem::replace(&mut self.shape, next);
+        self.transition.replace(before);
         self.is_lenient = false;
         self.is_strict = false;
         self.is_unproven = false;
@@ -284,19 +285,27 @@ impl Mesh {
         matches!(self.settling, Settling::Nothing) && !self.is_pending()
     }
 
-    /// Returns how far a message of a router that came by a link goes. Only messages from above in
-    /// the tree of that router are forwarded, so that no message goes in circles. While routers may
-    /// have different trees, messages from above in the former tree are forwarded too, as they may
-    /// have been under way, and those of a neighbour that claims another way; any other message
-    /// goes to the own side only.
-    pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> ForwardingReach {
-        let neighbour = self.network.neighbour_at(link);
+    /// Returns how far a message of a router goes. Only messages from above in the tree of that
+    /// router are forwarded, so that no message goes in circles: in the tree that the message is
+    /// marked with, if this node knows it. While routers may have different trees, other messages
+    /// from above in the former tree are forwarded too, as they may have been under way, and those
+    /// of a neighbour that claims another way; any other message goes to the own side only.
+    pub(super) fn passage(&self, root: &ZenohId, arrival: Arrival) -> ForwardingReach {
+        let neighbour = self.network.neighbour_at(arrival.link);
+        if let Some(marked) = self.trees_of(arrival.trees) {
+            if neighbour.is_some() && neighbour == marked.parent(root) {
+                return ForwardingReach::All;
+            }
+            if arrival.trees != UNMARKED {
+                return ForwardingReach::Nothing;
+            }
+        }
         if neighbour.is_some() && neighbour == self.shape.parent(root) {
             return ForwardingReach::All;
         }
-        let former = self.former.as_ref();
-        let before = former.and_then(|former| former.shape.parent(root));
-        if neighbour.is_some() && neighbour == before || self.network.has_claim_by(link) {
+        let former = self.transition.unmarked();
+        let before = former.and_then(|former| former.parent(root));
+        if neighbour.is_some() && neighbour == before || self.network.has_claim_by(arrival.link) {
             return ForwardingReach::All;
         }
         if neighbour.is_some() && neighbour == self.next_parent(root) {
@@ -308,12 +317,62 @@ impl Mesh {
         }
     }
 
+    /// Returns the trees that messages with a mark go along. `None` if this node does not know
+    /// them, or if a message without a mark may go along any.
+    fn trees_of(&self, mark: u16) -> Option<&Shape> {
+        if self.shape.mark() == UNMARKED {
+            return None;
+        }
+        if mark == UNMARKED {
+            let former = self.transition.unmarked();
+            return former.filter(|former| former.mark() != UNMARKED);
+        }
+        if mark == self.shape.mark() {
+            return Some(&self.shape);
+        }
+        let next = self.next().filter(|next| next.mark() == mark);
+        next.or_else(|| self.transition.with_mark(mark))
+    }
+
+    /// Finds the trees that messages with a mark go along. False if this node does not know them:
+    /// not even as those over some of the links that have changed lately, of which the router that
+    /// gave the mark has heard in another order.
+    pub(crate) fn find_trees(&mut self, mark: u16) -> bool {
+        if mark == UNMARKED || self.trees_of(mark).is_some() {
+            return true;
+        }
+        if !self.transition.has_room() {
+            return false;
+        }
+        let known = [&self.shape].into_iter().chain(self.next());
+        let known: Vec<_> = known.chain(self.transition.replaced()).collect();
+        let links: Vec<_> = known.iter().map(|shape| shape.links()).collect();
+        let Some(links) = links_of(mark, &links) else {
+            return false;
+        };
+        let found = Shape::over(self.network.own_zid(), links);
+        self.transition.note_skipped(found);
+        true
+    }
+
+    /// Returns the mark of messages that enter the mesh at this node; 0 in a mesh at rest.
+    pub(super) const fn own_mark(&self) -> u16 {
+        match self.transition.marks() {
+            true => self.shape.mark(),
+            false => UNMARKED,
+        }
+    }
+
+    /// Returns the trees that are due, if there are any and they are cheap to compute.
+    fn next(&self) -> Option<&Shape> {
+        let is_cheap = self.is_pending() && self.shape.cost() <= NEXT_COST_MAX;
+        is_cheap.then(|| self.next.get_or_init(|| Shape::of(&self.network)))
+    }
+
     /// Returns the router that will be above this node in the tree of a router, if trees are due
     /// and cheap to compute.
     fn next_parent(&self, root: &ZenohId) -> Option<ZenohId> {
-        let is_cheap = self.is_pending() && self.shape.cost() <= NEXT_COST_MAX;
-        let next = is_cheap.then(|| self.next.get_or_init(|| Shape::of(&self.network)))?;
-        next.parent(root)
+        self.next()?.parent(root)
     }
 
     /// Returns true if a neighbour's declarations for a router are accepted: they come from above
@@ -322,13 +381,14 @@ impl Mesh {
         !self.is_quiet() || self.network.neighbour_at(link) == self.shape.parent(root)
     }
 
-    /// Records that a route is being built for messages of a router by a link.
-    pub(super) fn note_route(&mut self, root: &ZenohId, link: FaceId) {
+    /// Records that a route is being built for messages of a router.
+    pub(super) fn note_route(&mut self, root: &ZenohId, arrival: Arrival) {
         let parent = self.shape.parent(root);
-        if parent.is_some() && self.network.neighbour_at(link) == parent {
+        let is_usual = parent.is_some() && self.network.neighbour_at(arrival.link) == parent;
+        if is_usual || arrival.trees != UNMARKED {
             return;
         }
-        match self.passage(root, link) {
+        match self.passage(root, arrival) {
             ForwardingReach::Nothing => self.is_strict = true,
             ForwardingReach::All | ForwardingReach::OwnSide => self.is_lenient = true,
         }
@@ -341,16 +401,8 @@ impl Mesh {
 
     /// Returns true if the routes of messages that do not come along the trees are outdated.
     pub(super) fn take_lenient(&mut self, now: Instant) -> bool {
-        if let Some(former) = &mut self.former {
-            let until = *former.until.get_or_insert(now + FORMER_FOR);
-            if until > now {
-                return false;
-            }
-            self.former = None;
-        } else if !self.is_quiet() {
-            return false;
-        }
-        std::mem::take(&mut self.is_lenient)
+        let is_over = self.transition.look(now);
+        (is_over || self.is_quiet()) && (std::mem::take(&mut self.is_lenient) | is_over)
     }
 
     /// Returns true if declarations or ends are still to be sent to the routers below this node.
@@ -464,16 +516,12 @@ impl Mesh {
     /// Returns the latest time of the next call of [`look`](Self::look) or
     /// [`take_lenient`](Self::take_lenient).
     pub(crate) fn look_deadline(&self) -> Option<Deadline> {
-        let former = self.former.as_ref().map(|former| match former.until {
-            None => Deadline::Now,
-            Some(until) => Deadline::At(until),
-        });
-        let is_over = self.is_lenient && former.is_none() || self.is_unproven;
+        let is_over = self.is_lenient || self.is_unproven;
         let doubt = (is_over && self.is_quiet()).then_some(Deadline::Now);
         let others = [
             self.throttle.deadline(),
             self.network.deadline(),
-            former,
+            self.transition.deadline(),
             doubt,
         ];
         others.into_iter().flatten().min()
@@ -578,9 +626,21 @@ impl Mesh {
         self.network.number(root).is_some() && self.shape.parent(root).is_some()
     }
 
-    /// Returns the link that leads from this node towards a router, in the tree of another one.
-    pub(super) fn towards(&self, root: &ZenohId, to: &ZenohId) -> Option<FaceId> {
-        self.network.link_to(&self.shape.towards(root, to)?)
+    /// Returns the link that leads from this node towards a router, in the tree of another one: in
+    /// the trees that a message goes along which has come from there, else in the current ones.
+    pub(super) fn towards(
+        &self,
+        root: &ZenohId,
+        to: &ZenohId,
+        arrival: Option<Arrival>,
+    ) -> Option<FaceId> {
+        let marked = arrival.and_then(|arrival| {
+            let neighbour = self.network.neighbour_at(arrival.link)?;
+            let marked = self.trees_of(arrival.trees)?;
+            (marked.parent(root) == Some(neighbour)).then_some(marked)
+        });
+        let shape = marked.unwrap_or(&self.shape);
+        self.network.link_to(&shape.towards(root, to)?)
     }
 
     /// Returns the distance of a router from this one.

@@ -93,7 +93,7 @@ impl ForwardingTable {
         let own = self.topology.zid();
         let has_heard = |link: FaceId| {
             let zid = self.face(link).map(|face| face.info.zid);
-            zid.is_some_and(|zid| self.mesh.towards(&own, &zid) == Some(link))
+            zid.is_some_and(|zid| self.mesh.towards(&own, &zid, None) == Some(link))
         };
         for link in unheard.take_newcomers(has_heard) {
             message::declare(link, Some(INITIAL), Declaration::Final, actions);

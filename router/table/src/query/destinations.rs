@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use zonda_codec::{QueryableInfo, Target, key_expr::includes};
+use zonda_codec::{NodeId, QueryableInfo, Target, key_expr::includes};
 
 use crate::{
     audience::Counterpart,
@@ -15,7 +15,7 @@ use crate::{
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
     kind::Kind,
-    mesh::ForwardingReach,
+    mesh::{Arrival, ForwardingReach},
     policy::Relation,
     query::types::NewQuery,
     search::Search,
@@ -33,34 +33,41 @@ pub(super) struct Destination {
     pub(super) is_known: bool,
     /// True if it is a gateway that may know a queryable.
     pub(super) is_gateway: bool,
-    /// Number of the router where the query entered the mesh, towards another router.
-    pub(super) node_id: u16,
+    /// The routing context of the query, towards another router.
+    pub(super) node_id: NodeId,
 }
 
 /// A query and its source.
 struct Asking<'a> {
     source: &'a Face,
-    /// The link to another router that it came by.
-    link: Option<FaceId>,
+    /// Its arrival from another router.
+    arrival: Option<Arrival>,
     new: &'a NewQuery<'a>,
 }
 
 /// Search for the destinations of a query.
 #[derive(Debug, Default)]
 pub struct QuerySearch {
-    /// Node id with which the query came from a neighbour.
-    node_id: u16,
+    /// The routing context with which the query came from a neighbour.
+    node_id: NodeId,
     search: Search,
     found: BTreeMap<u32, Destination>,
 }
 
 impl QuerySearch {
-    /// Returns a search for a query that came with a node id.
-    pub fn with_node_id(node_id: u16) -> Self {
+    /// Returns a search for a query that came with a routing context.
+    pub fn with_node_id(node_id: NodeId) -> Self {
         QuerySearch {
             node_id,
             ..QuerySearch::default()
         }
+    }
+}
+
+impl QuerySearch {
+    /// Returns the mark of the trees that the query goes along.
+    pub(super) const fn trees(&self) -> u16 {
+        self.node_id.trees
     }
 }
 
@@ -84,15 +91,22 @@ impl ForwardingTable {
         search: &mut QuerySearch,
         steps: &Steps,
     ) -> Option<Vec<Destination>> {
-        let source = self.source_of(from, search.node_id);
+        let source = self.source_of(from, search.node_id.router);
         let Some(source) = source.and_then(|source| self.face(source)) else {
             return Some(Vec::new());
         };
-        let link = (source.id != from).then_some(from);
-        if self.passage(source, link) == ForwardingReach::Nothing {
+        let arrival = (source.id != from).then_some(Arrival {
+            link: from,
+            trees: search.node_id.trees,
+        });
+        if self.passage(source, arrival) == ForwardingReach::Nothing {
             return Some(Vec::new());
         }
-        let asking = Asking { source, link, new };
+        let asking = Asking {
+            source,
+            arrival,
+            new,
+        };
         if !self.search_queryables(&asking, search, steps) {
             return None;
         }
@@ -132,7 +146,7 @@ impl ForwardingTable {
                     complete_at: None,
                     is_known: false,
                     is_gateway: face.relation == Relation::Upstream,
-                    node_id: 0,
+                    node_id: NodeId::ITSELF,
                 });
             }
         }
@@ -151,7 +165,7 @@ impl ForwardingTable {
         }
         let mut add = |_, is_complete: bool| {
             let complete_at = (is_complete && new.target != Target::All).then_some(0);
-            note(found, source.id, 0, complete_at);
+            note(found, source.id, NodeId::ITSELF, complete_at);
         };
         let own = &self.entities.session;
         own.each_private(Kind::Queryable, new.key.as_str(), new.destination, &mut add);
@@ -161,7 +175,11 @@ impl ForwardingTable {
     /// if more is left.
     fn search_queryables(
         &self,
-        &Asking { source, link, new }: &Asking<'_>,
+        &Asking {
+            source,
+            arrival,
+            new,
+        }: &Asking<'_>,
         QuerySearch { search, found, .. }: &mut QuerySearch,
         steps: &Steps,
     ) -> bool {
@@ -177,7 +195,9 @@ impl ForwardingTable {
                 let Some(face) = self.topology.at(queryable.slot) else {
                     continue;
                 };
-                let next = self.way(source, link, face).and_then(|way| self.face(way));
+                let next = self
+                    .way(source, arrival, face)
+                    .and_then(|way| self.face(way));
                 let Some(next) = next else {
                     continue;
                 };
@@ -195,7 +215,12 @@ impl ForwardingTable {
                     })
                 };
                 let complete_at = is_complete.then(|| self.distance(face, info.distance));
-                note(found, next.id, self.node_id(source, next), complete_at);
+                note(
+                    found,
+                    next.id,
+                    self.node_id(source, arrival, next),
+                    complete_at,
+                );
             }
             ControlFlow::Continue(())
         })
@@ -254,7 +279,7 @@ impl ForwardingTable {
 fn note(
     found: &mut BTreeMap<u32, Destination>,
     id: FaceId,
-    node_id: u16,
+    node_id: NodeId,
     complete_at: Option<u32>,
 ) {
     let slot = id.index;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{KeyExpr, Mapping, Qos, Target, WireExpr, ZenohId};
+use zonda_codec::{KeyExpr, Mapping, NodeId, Qos, Target, WireExpr, ZenohId};
 
 use crate::{audience::Reach, face_id::FaceId};
 
@@ -65,9 +65,8 @@ pub struct QueryHop {
     pub mapping: Mapping,
     /// Byte offset in the key where the text behind the scope begins.
     pub skip: usize,
-    /// Number of the router where the query entered the mesh, towards another router; 0 towards any
-    /// other neighbour and this node.
-    pub node_id: u16,
+    /// The routing context of the query, towards another router.
+    pub node_id: NodeId,
 }
 
 impl QueryHop {

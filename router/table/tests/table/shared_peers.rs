@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::InterestMode::{Current, CurrentFuture, Future};
 use zonda_codec::WhatAmI::{self, Client, Peer, Router};
-use zonda_codec::{Declaration, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, WireExpr};
+use zonda_codec::{
+    Declaration, LinkState, LinkStates, NodeId, Numbers, Oam, OamBody, Qos, WireExpr,
+};
 use zonda_table::{Deadline, FaceId, Limits};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, zid};
@@ -68,7 +70,7 @@ fn to(bench: &Bench, from: FaceId, key: &str) -> Vec<FaceId> {
 
 /// Returns the hops of a message that entered the mesh at the neighbour `link`.
 fn from_mesh(bench: &Bench, link: FaceId, key: &str) -> Vec<FaceId> {
-    let route = bench.table.route_from(link, 0, &key_expr(key));
+    let route = bench.table.route_from(link, NodeId::ITSELF, &key_expr(key));
     let hops = route.expect("a router that is known").hops;
     hops.into_iter().map(|hop| hop.face).collect()
 }

@@ -6,8 +6,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use zonda_codec::{
-    Declaration, Declare, Encode, LinkState, LinkStates, Numbers, Priority, Push, PushBody, Put,
-    WhatAmI, WireExpr, ZenohId,
+    Declaration, Declare, Encode, LinkState, LinkStates, NodeId, Numbers, Priority, Push, PushBody,
+    Put, WhatAmI, WireExpr, ZenohId,
 };
 
 use super::Game;
@@ -73,6 +73,7 @@ fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: 
                 zid: (!chance.one_in(10)).then(|| id_of(number, own)),
                 whatami: *chance.one_of(&roles),
                 is_gateway: chance.one_in(10),
+                marks_trees: !chance.one_in(4),
                 links: Numbers::new(links),
                 weights: (links.len() == weights.len()).then(|| Numbers::new(weights)),
                 ..LinkState::default()
@@ -122,7 +123,13 @@ fn declared(game: &mut Game<'_>) -> Vec<u8> {
 /// honest one: on those any client may publish in its own name.
 fn forged(chance: &mut Chance) -> Vec<u8> {
     let key = WireExpr::full("attack/mesh/1");
-    let node_id = 1 + chance.below(ROUTERS.len()) as u16;
+    let node_id = NodeId {
+        router: 1 + chance.below(ROUTERS.len()) as u16,
+        trees: match chance.one_in(2) {
+            true => 0,
+            false => chance.next() as u16,
+        },
+    };
     bytes(&Push {
         node_id,
         ..Push::new(key, PushBody::Put(Put::new(b"x")))

@@ -10,7 +10,7 @@ use std::{
 
 use socket2::SockRef;
 use zonda_codec::{
-    Encode, EncodeError, Priority, Push, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
+    Encode, EncodeError, NodeId, Priority, Push, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
 };
 use zonda_codec::{SliceBuffer, ZSlice};
 
@@ -33,7 +33,7 @@ struct Head(usize);
 
 impl Encode for Head {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, NodeId::ITSELF, writer)?;
         Put::new(&[]).encode_head(self.0, writer)
     }
 }

@@ -14,8 +14,8 @@ use std::{
 use proptest::prelude::*;
 use zonda_codec::ZSlice;
 use zonda_codec::{
-    Encode, EncodeError, NetworkMessage, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr,
-    Writer,
+    Encode, EncodeError, NetworkMessage, NodeId, Push, PushBody, Put, Qos, Reliability, WhatAmI,
+    WireExpr, Writer,
 };
 use zonda_runtime::Segments;
 
@@ -45,7 +45,7 @@ struct Head(usize);
 
 impl Encode for Head {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, NodeId::ITSELF, writer)?;
         Put::new(&[]).encode_head(self.0, writer)
     }
 }

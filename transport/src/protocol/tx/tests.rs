@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use zonda_codec::ZSlice;
 use zonda_codec::{
-    Encode, EncodeError, Fragment, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reader,
-    Reliability, TransportMessage, WireExpr, Writer,
+    Encode, EncodeError, Fragment, NetworkMessage, NodeId, Priority, Push, PushBody, Put, Qos,
+    Reader, Reliability, TransportMessage, WireExpr, Writer,
 };
 
 use super::*;
@@ -30,7 +30,7 @@ struct Head(usize);
 
 impl Encode for Head {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full("k"), Qos::DATA, 0, writer)?;
+        Push::encode_head(&WireExpr::full("k"), Qos::DATA, NodeId::ITSELF, writer)?;
         Put::new(&[]).encode_head(self.0, writer)
     }
 }
@@ -226,7 +226,7 @@ struct Unsayable(String);
 
 impl Encode for Unsayable {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
-        Push::encode_head(&WireExpr::full(&self.0), Qos::DATA, 0, writer)
+        Push::encode_head(&WireExpr::full(&self.0), Qos::DATA, NodeId::ITSELF, writer)
     }
 }
 

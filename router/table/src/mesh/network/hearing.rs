@@ -263,6 +263,7 @@ impl Network {
             links: self.listed(at, before, state),
             whatami: state.whatami,
             locators: usable,
+            marks_trees: state.marks_trees,
         }
     }
 
@@ -299,6 +300,7 @@ impl Network {
             return;
         };
         node.sn = said.sn;
+        node.marks_trees = said.marks_trees;
         let role = said.whatami.or(node.whatami).unwrap_or(WhatAmI::Router);
         node.whatami = Some(role);
         if let Some(locators) = said.locators {

@@ -16,6 +16,7 @@ pub(super) struct Said {
     pub(super) links: BTreeMap<ZenohId, u16>,
     pub(super) whatami: Option<WhatAmI>,
     pub(super) locators: Option<Vec<Locator>>,
+    pub(super) marks_trees: bool,
 }
 
 /// Changes of one message, by the numbers of the routers.

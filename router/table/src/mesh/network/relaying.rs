@@ -172,9 +172,9 @@ impl Network {
     fn entry(&self, at: usize, number: u16) -> Option<Entry> {
         let (node, link) = (self.node(number)?, self.links.get(at)?);
         // The neighbour that leads to the router receives the claim about it, if there is one.
-        let (sn, listed) = match self.claim_for(at, number) {
-            Some(claim) => (claim.said.sn, &claim.said.links),
-            None => (node.sn, &node.links),
+        let (sn, listed, marks_trees) = match self.claim_for(at, number) {
+            Some(Claim { said, .. }) => (said.sn, &said.links, said.marks_trees),
+            None => (node.sn, &node.links, node.marks_trees),
         };
         // Links are named by number, and have weights only if any is set.
         let numbered = |(zid, weight): (_, &u16)| Some((self.number(zid)?, *weight));
@@ -182,6 +182,7 @@ impl Network {
         let is_near = number == ITSELF || self.link_to(&node.zid).is_some();
         Some(Entry {
             is_gateway: false,
+            marks_trees,
             psid: u64::from(number),
             sn,
             zid: (!link.told.contains(&number)).then_some(node.zid),

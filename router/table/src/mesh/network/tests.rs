@@ -115,7 +115,7 @@ const HELLO_OF_B2: &str = "02 | 07 00 02 01b2 01 L 01 01 | 03 01 00 01a1 01 00";
 fn a_neighbour_and_one_behind_it_come_and_go() {
     let (mut network, b2) = (a1(), face(1));
     let sent = add_link(&mut network, b2, B2);
-    let hello = bytes("02 | 03 00 02 01a1 01 01 01 | 03 01 00 01b2 01 00");
+    let hello = bytes("02 | 8320 00 02 01a1 01 01 01 | 03 01 00 01b2 01 00");
     assert_eq!(sent, [(b2, hello)]);
     assert!(links(&network).is_empty(), "b2 has not said so yet");
     assert!(hear(&mut network, b2, HELLO_OF_B2).0.is_news);
@@ -146,8 +146,8 @@ fn others_hear_what_a_neighbour_says() {
     add_link(&mut network, b2, B2);
     hear(&mut network, b2, HELLO_OF_B2);
     let sent = add_link(&mut network, c3, C3);
-    let graph = "03 | 03 00 03 01a1 01 02 01 02 | 03 01 02 01b2 01 01 00 | 03 02 00 01c3 01 00";
-    let news = "02 | 02 00 03 01 02 01 02 | 03 02 00 01c3 01 00";
+    let graph = "03 | 8320 00 03 01a1 01 02 01 02 | 03 01 02 01b2 01 01 00 | 03 02 00 01c3 01 00";
+    let news = "02 | 8220 00 03 01 02 01 02 | 03 02 00 01c3 01 00";
     assert_eq!(sent, [(c3, bytes(graph)), (b2, bytes(news))]);
     let hello = "02 | 07 00 02 01c3 01 L 01 01 | 03 01 00 01a1 01 00";
     let (_, sent) = hear(&mut network, c3, hello);
@@ -163,7 +163,7 @@ fn others_hear_what_a_neighbour_says() {
         .expect("b2 hears of it");
     assert_eq!(
         *told,
-        bytes("02 | 02 00 05 01 02 01 02 | 03 02 00 01d4 01 00")
+        bytes("02 | 8220 00 05 01 02 01 02 | 03 02 00 01d4 01 00")
     );
 }
 
@@ -172,7 +172,7 @@ fn weights_are_told_and_heard() {
     let (mut network, b2) = (a1(), face(1));
     network.set_weights(HashMap::from([(id(B2), 7)]));
     let sent = add_link(&mut network, b2, B2);
-    let hello = bytes("02 | 0b 00 02 01a1 01 01 01 07 | 03 01 00 01b2 01 00");
+    let hello = bytes("02 | 8b20 00 02 01a1 01 01 01 07 | 03 01 00 01b2 01 00");
     assert_eq!(sent, [(b2, hello)]);
     let hello = "02 | 0f 00 02 01b2 01 L 01 01 09 | 03 01 00 01a1 01 00";
     hear(&mut network, b2, hello);
