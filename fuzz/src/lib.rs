@@ -5,6 +5,7 @@
 
 pub mod alike;
 pub mod checks;
+pub mod compressed;
 pub mod datagrams;
 pub mod forwarding;
 pub mod handshake;
