@@ -218,7 +218,7 @@ impl Scene {
             0 => 0,
             _ => self.mark,
         };
-        let node_id = NodeId { router, trees };
+        let node_id = NodeId::marked(router, trees);
         let search = self
             .table
             .begin_route_from(face, node_id, key.clone().into_owned());
@@ -232,8 +232,8 @@ impl Scene {
             for hop in &route.hops {
                 assert_ne!(hop.face, face, "nothing goes back to where it came from");
                 match self.faces[2] == Some(face) {
-                    true => self.mark = hop.node_id.trees,
-                    false => assert_eq!(hop.node_id.trees, trees, "the mark stays"),
+                    true => self.mark = hop.node_id.trees(),
+                    false => assert_eq!(hop.node_id.trees(), trees, "the mark stays"),
                 }
                 assert!(self.is_there(hop.face));
             }

@@ -6,6 +6,8 @@
 //! ```
 //! Other implementations write and read the low 16 bits only.
 
+use core::fmt;
+
 use crate::{
     error::DecodeError,
     extension::Chain,
@@ -13,19 +15,13 @@ use crate::{
     writer::{EncodeError, Writer},
 };
 
-/// Router where a message entered a mesh, and the trees along which it goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct NodeId {
-    /// The sender's number of the router where the message entered the mesh; 0 is the sender
-    /// itself, and every sender that is no router.
-    pub router: u16,
-    /// Mark of the trees that this router had when the message entered; 0 if it gave none.
-    pub trees: u16,
-}
+/// Router where a message entered a mesh, and a mark of the trees along which it goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct NodeId(u32);
 
 impl NodeId {
     /// The sender itself, without a mark: nothing is written for it.
-    pub const ITSELF: NodeId = NodeId::of(0);
+    pub const ITSELF: NodeId = NodeId(0);
 
     /// The key of the extension.
     pub(super) const KEY: u8 = 0x33;
@@ -33,24 +29,40 @@ impl NodeId {
     /// Creates the context of a router by its number, without a mark.
     #[inline]
     pub const fn of(router: u16) -> Self {
-        NodeId { router, trees: 0 }
+        NodeId::marked(router, 0)
+    }
+
+    /// Creates the context of a router by its number, with the mark of its trees.
+    #[inline]
+    pub const fn marked(router: u16, trees: u16) -> Self {
+        NodeId((trees as u32) << 16 | router as u32)
+    }
+
+    /// Returns the sender's number of the router where the message entered the mesh; 0 is the
+    /// sender itself, and every sender that is no router.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    pub const fn router(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Returns the mark of the trees that this router had when the message entered; 0 if it gave
+    /// none.
+    #[inline]
+    pub const fn trees(self) -> u16 {
+        (self.0 >> 16) as u16
     }
 
     /// Returns true if the message comes from the sender itself and has no mark.
     #[inline(always)]
     pub const fn is_itself(self) -> bool {
-        self.router == 0 && self.trees == 0
+        self.0 == 0
     }
 
     /// Reads the value behind the key.
     #[inline]
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let value = reader.v32()?;
-        let [low, high] = [value, value >> 16].map(|half| half & 0xffff);
-        Ok(NodeId {
-            router: u16::try_from(low).unwrap_or_default(),
-            trees: u16::try_from(high).unwrap_or_default(),
-        })
+        reader.v32().map(NodeId)
     }
 
     /// Writes the extension, unless nothing has to be written.
@@ -60,10 +72,15 @@ impl NodeId {
         chain: &mut Chain,
         writer: &mut Writer<'_>,
     ) -> Result<(), EncodeError> {
-        if self.is_itself() {
-            return Ok(());
+        match self.is_itself() {
+            true => Ok(()),
+            false => chain.number(writer, Self::KEY, u64::from(self.0)),
         }
-        let value = u64::from(self.trees) << 16 | u64::from(self.router);
-        chain.number(writer, Self::KEY, value)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}#{:x}", self.router(), self.trees())
     }
 }

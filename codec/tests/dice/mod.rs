@@ -229,10 +229,7 @@ impl<'a> Dice<'a> {
     }
 
     fn node_id(&mut self) -> NodeId {
-        NodeId {
-            router: self.number() as u16,
-            trees: self.number() as u16,
-        }
+        NodeId::marked(self.number() as u16, self.number() as u16)
     }
 
     fn request(&mut self) -> Request<'a> {

@@ -349,7 +349,7 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
 /// Appends a routing context behind a character that no key has.
 fn write_context(text: &mut String, node_id: NodeId) {
     text.push('#');
-    for half in [node_id.router, node_id.trees] {
+    for half in [node_id.router(), node_id.trees()] {
         text.push(char::from_u32(u32::from(half) + 0x1_0000).unwrap_or('\0'));
     }
 }

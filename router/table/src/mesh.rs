@@ -225,14 +225,11 @@ impl ForwardingTable {
     /// Returns the routing context of a message from `source` for a neighbour.
     pub(super) fn node_id(&self, source: &Face, arrival: Option<Arrival>, to: &Face) -> NodeId {
         match (source.relation, to.relation) {
-            (Relation::Routed, Relation::RouterToRouter) => NodeId {
-                router: self.mesh.number(&source.info.zid),
-                trees: arrival.map_or(0, |arrival| arrival.trees),
-            },
-            (_, Relation::RouterToRouter) => NodeId {
-                router: 0,
-                trees: self.mesh.own_mark(),
-            },
+            (Relation::Routed, Relation::RouterToRouter) => {
+                let trees = arrival.map_or(0, |arrival| arrival.trees);
+                NodeId::marked(self.mesh.number(&source.info.zid), trees)
+            }
+            (_, Relation::RouterToRouter) => NodeId::marked(0, self.mesh.own_mark()),
             _ => NodeId::ITSELF,
         }
     }

@@ -107,11 +107,11 @@ impl ForwardingTable {
         node_id: NodeId,
         key: &KeyExpr<'_>,
     ) -> Option<Route> {
-        let from = self.source_of(neighbour, node_id.router)?;
+        let from = self.source_of(neighbour, node_id.router())?;
         Some(self.at_one_go(RouteSearch {
             arrival: Some(Arrival {
                 link: neighbour,
-                trees: node_id.trees,
+                trees: node_id.trees(),
             }),
             ..RouteSearch::new(from, key.clone().into_owned(), None)
         }))
@@ -148,13 +148,13 @@ impl ForwardingTable {
         node_id: NodeId,
         key: KeyExpr<'static>,
     ) -> Option<RouteSearch> {
-        let Some(from) = self.source_of(neighbour, node_id.router) else {
+        let Some(from) = self.source_of(neighbour, node_id.router()) else {
             self.count_misplaced(neighbour);
             return None;
         };
         let arrival = Arrival {
             link: neighbour,
-            trees: node_id.trees,
+            trees: node_id.trees(),
         };
         let is_known = self.mesh.find_trees(arrival.trees);
         self.note_way(from, arrival);

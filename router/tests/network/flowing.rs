@@ -64,7 +64,7 @@ impl World {
     pub fn carry(&mut self, node: usize, (face, node_id): (FaceId, NodeId), number: usize) {
         let key = key_expr(self.published[number].key).into_owned();
         let table = &mut self.nodes[node].table;
-        if table.source_of(face, node_id.router).is_some() {
+        if table.source_of(face, node_id.router()).is_some() {
             let route = truth::route_from(table, (face, node_id), &key);
             self.follow(node, route, number);
         }

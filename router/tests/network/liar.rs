@@ -217,7 +217,7 @@ impl Scene {
             1 => self.world.rng.below(1 << 16) as u16,
             _ => self.world.overheard.last().copied().unwrap_or(1),
         };
-        let node_id = NodeId { router, trees };
+        let node_id = NodeId::marked(router, trees);
         self.world.published.push(crate::flowing::Publication {
             key: "forged",
             delivered: Vec::new(),

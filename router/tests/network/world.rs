@@ -350,7 +350,7 @@ impl World {
                         hand_over(&mut node.table, face, &bytes, actions);
                     }),
                     Message::Data { node_id, .. } if Some(node) == self.liar => {
-                        self.overheard.push(node_id.trees);
+                        self.overheard.push(node_id.trees());
                     }
                     _ if Some(node) == self.liar => {}
                     other => self.asked_or_told(node, face, other),

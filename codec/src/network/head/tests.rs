@@ -132,10 +132,7 @@ fn a_message_that_passes_through_differs_in_key_node_id_and_timestamp_alone() {
     }
     for mut push in messages {
         for (hop_time, given) in [(false, false), (false, true), (true, false), (true, true)] {
-            push.node_id = NodeId {
-                router: 7,
-                trees: 40_000,
-            };
+            push.node_id = NodeId::marked(7, 40_000);
             push.timestamp = hop_time.then(|| stamp(3));
             let given = given.then(|| stamp(1 << 61));
             let bytes = push.to_vec().expect("it has a form");

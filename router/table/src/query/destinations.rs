@@ -67,7 +67,7 @@ impl QuerySearch {
 impl QuerySearch {
     /// Returns the mark of the trees that the query goes along.
     pub(super) const fn trees(&self) -> u16 {
-        self.node_id.trees
+        self.node_id.trees()
     }
 }
 
@@ -91,13 +91,13 @@ impl ForwardingTable {
         search: &mut QuerySearch,
         steps: &Steps,
     ) -> Option<Vec<Destination>> {
-        let source = self.source_of(from, search.node_id.router);
+        let source = self.source_of(from, search.node_id.router());
         let Some(source) = source.and_then(|source| self.face(source)) else {
             return Some(Vec::new());
         };
         let arrival = (source.id != from).then_some(Arrival {
             link: from,
-            trees: search.node_id.trees,
+            trees: search.node_id.trees(),
         });
         if self.passage(source, arrival) == ForwardingReach::Nothing {
             return Some(Vec::new());

@@ -123,13 +123,12 @@ fn declared(game: &mut Game<'_>) -> Vec<u8> {
 /// honest one: on those any client may publish in its own name.
 fn forged(chance: &mut Chance) -> Vec<u8> {
     let key = WireExpr::full("attack/mesh/1");
-    let node_id = NodeId {
-        router: 1 + chance.below(ROUTERS.len()) as u16,
-        trees: match chance.one_in(2) {
-            true => 0,
-            false => chance.next() as u16,
-        },
+    let router = 1 + chance.below(ROUTERS.len()) as u16;
+    let trees = match chance.one_in(2) {
+        true => 0,
+        false => chance.next() as u16,
     };
+    let node_id = NodeId::marked(router, trees);
     bytes(&Push {
         node_id,
         ..Push::new(key, PushBody::Put(Put::new(b"x")))
