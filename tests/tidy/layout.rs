@@ -54,6 +54,22 @@ fn the_router_queues_messages_in_one_file() {
     assert_eq!(paths, [QUEUES]);
 }
 
+/// Folder of the state that all tasks of a node share.
+const CORE: &str = "router/src/node/";
+
+fn widens_the_core(source: &Source) -> bool {
+    let is_router = source.path.starts_with("router/src/") && !source.path.starts_with(CORE);
+    is_router && source.product.contains("impl Shared")
+}
+
+/// Code outside the core works on the parts of the state that it needs.
+#[test]
+fn the_shared_state_has_methods_in_the_core_only() {
+    let outside = sources().iter().filter(|source| widens_the_core(source));
+    let paths: Vec<_> = outside.map(|source| source.path.as_str()).collect();
+    assert_eq!(paths, [""; 0]);
+}
+
 /// The one file that catches panics of the application's code.
 const CATCHES: &str = "runtime/src/guard.rs";
 
@@ -105,6 +121,8 @@ fn each_rule_of_layout_can_fail() {
     assert!(says_nothing(&source("a/src/common/x.rs", "")).is_some());
     assert!(says_nothing(&source("a/src/commons.rs", "")).is_none());
     assert!(begins_wrong(&source("x.rs", "//! text\n")).is_some());
+    let shared = |path| widens_the_core(&source(path, "impl Shared {\n}\n"));
+    assert!(shared("router/src/flow/x.rs") && !shared("router/src/node/x.rs"));
     assert!(begins_wrong(&source("x.rs", &format!("{SPDX}\nfn a() {{}}\n"))).is_some());
     assert!(
         begins_wrong(&source(

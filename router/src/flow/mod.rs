@@ -3,19 +3,19 @@
 //! Data messages: from a publisher of this node or a connection's reading task, along a route, to
 //! subscribers and neighbours.
 //!
-//! - `publisher`, `publish`, `plain`: the path of a publishing thread, with `head`, `numbering`,
-//!   `passing` and `way`; `tally` counts the messages;
+//! - `publisher`, `publish`, `plain`: the path of a publishing thread, with `head`, `numbering` and
+//!   `cached_route`; `send_result`: the result of a send; `tally` counts the messages;
 //! - `inbound`: the handler of a connection's reading task, for one message at a time; `run`: for
-//!   many messages that are alike; `sheet`: encodes their copies once for several neighbours;
+//!   many messages of one kind; `encoded_run`: encodes their copies once for several neighbours;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until a declaration
-//!   changes their key; `resolve`, `looking`: the search for a route without holding the node's
+//!   changes their key; `resolve`, `lookup`: the search for a route without holding the node's
 //!   lock throughout; `key_cache`: the routes of keys without a declaration; `local_routes`: the part of
 //!   the node's state for the data of its own sessions;
 //! - `early`: messages that wait for the declaration of their key's id;
-//! - `stamp`: the policy of timestamps;
+//! - `stamp`: the policy of timestamps; `link_filters`: the filters of a neighbour's links;
 //! - `receiving`: the calls of the node's own subscribers;
 //! - `deliver`: the entry of messages into the outboxes of neighbours, and its terms;
-//! - `burst`, `backpressure`, `congestion`, `outboxes`: the pause of a source while a neighbour
+//! - `read_cycle`, `backpressure`, `congestion`, `outboxes`: the pause of a source while a neighbour
 //!   does not take its messages.
 //!
 //! A message of a declared publisher, or one that a connection brings for a known key, takes no

@@ -130,7 +130,7 @@ pub(crate) struct Publishing<'p> {
 }
 
 impl Publishing<'_> {
-    /// Publishes like [`publish::dispatch`], with the [heads](Heads::of) of the message, and counts
+    /// Publishes like [`publish::dispatch`], with the heads of the message, and counts
     /// its fate.
     #[inline(always)]
     pub(crate) fn dispatch_plain<L: Numbering>(

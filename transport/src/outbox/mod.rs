@@ -355,6 +355,7 @@ impl Outbox {
     }
 
     /// Returns true once messages are refused: the close has begun, or the connection has ended.
+    #[inline(always)]
     fn takes_no_more(&self) -> bool {
         self.takes_no_more.load(Ordering::Relaxed)
     }
