@@ -121,6 +121,7 @@ const ARROWS: [(&str, &str, &[&str]); 19] = [
         "zonda-fuzz",
         "fuzz",
         &[
+            "zonda",
             "zonda-codec",
             "zonda-router",
             "zonda-runtime",

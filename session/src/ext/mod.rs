@@ -25,6 +25,9 @@ mod cache;
 mod cache_config;
 mod error;
 mod forward;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzed;
 mod heartbeat;
 mod history;
 mod intake;
