@@ -60,7 +60,7 @@ impl Shared {
 }
 
 impl Node {
-    /// Returns the current value of every metric of this node. [`crate::metrics::text::text`]
+    /// Returns the current value of every metric of this node. [`text`](crate::metrics::text())
     /// formats them.
     ///
     /// # Blocking
