@@ -79,7 +79,13 @@ fn first_of_four(session: &Session, publisher: &AdvancedPublisher<'_>) {
 
 /// Waits until this node knows of a publisher's cache: an unknown one gets no query.
 fn until_cached(session: &Session) {
-    let querier = session.declare_querier(format!("{KEY}/@adv/**"));
+    until_cached_on(session, KEY);
+}
+
+/// Waits until the session knows a cache of another one on a key.
+fn until_cached_on(session: &Session, key: &str) {
+    let querier = session.declare_querier(format!("{key}/@adv/**"));
+    let querier = querier.allowed_destination(Locality::Remote);
     let querier = querier.wait().unwrap();
     crate::pair::until("a cache is known", || {
         querier.matching_status().wait().unwrap().matching()
@@ -549,10 +555,7 @@ fn a_cache_that_never_answers_holds_up_no_other() {
     let queryable = stranger.declare_queryable("ext/key/@adv/**");
     let keep = move |query| sender.send(query).unwrap();
     let _queryable = queryable.callback(keep).wait().unwrap();
-    let there = far.declare_querier("ext/key/@adv/**").wait().unwrap();
-    until("it is there", || {
-        there.matching_status().wait().unwrap().matching()
-    });
+    until_cached_on(&near, KEY);
     let begun = std::time::Instant::now();
     let subscriber = near
         .declare_subscriber(KEY)
@@ -594,6 +597,7 @@ fn a_cache_gives_its_history_to_a_neighbour_as_fast_as_its_share_allows() {
     }
     put_all(&publisher, &["small"]);
     until_cached(&far);
+    until_cached_on(&far, "ext/large");
     let (sender, got) = flume::unbounded();
     let begun = std::time::Instant::now();
     let all: Vec<_> = (0..QUESTIONS)

@@ -227,7 +227,8 @@ pub(crate) fn ask_again(shared: &Shared) {
     }
 }
 
-/// Returns true if a node scouts for others by multicast: a client only if it was given no endpoint.
+/// Returns true if a node scouts for other nodes by multicast: a client only if it was given no
+/// endpoint.
 pub(crate) fn scouts(settings: &Settings) -> bool {
     let scouting = settings.scouting();
     let is_told = || settings.connect_endpoints().next().is_some();

@@ -45,7 +45,7 @@ pub(crate) struct ConnectionCounts {
     /// Handshakes of the listeners that have not ended.
     pub(crate) pending: usize,
     pub(crate) pending_max: usize,
-    /// Handshakes that made room for others.
+    /// Handshakes that made room for newer ones.
     pub(crate) evicted: u64,
 }
 

@@ -212,6 +212,13 @@ impl ForwardingTable {
         }
     }
 
+    /// Finds the trees of a message from `source`, if it is marked with any. False if this node does
+    /// not know them.
+    pub(super) fn find_trees(&mut self, source: FaceId, arrival: Arrival) -> bool {
+        let is_routed = |face: &Face| face.relation == Relation::Routed;
+        !self.face(source).is_some_and(is_routed) || self.mesh.find_trees(arrival)
+    }
+
     /// Records that a route is being built for messages from `source`.
     pub(super) fn note_way(&mut self, source: FaceId, arrival: Arrival) {
         let router = self

@@ -24,6 +24,7 @@ use crate::{
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
     kind::Kind,
+    mesh::Arrival,
     policy::Relation,
     search::SLICE_STEPS,
 };
@@ -70,7 +71,9 @@ impl ForwardingTable {
         }
         self.queries.held.note_time(now);
         // Search for destinations, for a slice.
-        self.mesh.find_trees(search.trees());
+        if let Some(source) = self.source_of(face, search.context().router()) {
+            self.find_trees(source, Arrival::new(face, search.context()));
+        }
         let steps = Steps::new(SLICE_STEPS);
         let found = self.search_destinations(face, new, search, &steps)?;
         // A query of the session without a known queryable may wait for one.

@@ -109,10 +109,7 @@ impl ForwardingTable {
     ) -> Option<Route> {
         let from = self.source_of(neighbour, node_id.router())?;
         Some(self.at_one_go(RouteSearch {
-            arrival: Some(Arrival {
-                link: neighbour,
-                trees: node_id.trees(),
-            }),
+            arrival: Some(Arrival::new(neighbour, node_id)),
             ..RouteSearch::new(from, key.clone().into_owned(), None)
         }))
     }
@@ -152,11 +149,8 @@ impl ForwardingTable {
             self.count_misplaced(neighbour);
             return None;
         };
-        let arrival = Arrival {
-            link: neighbour,
-            trees: node_id.trees(),
-        };
-        let is_known = self.mesh.find_trees(arrival.trees);
+        let arrival = Arrival::new(neighbour, node_id);
+        let is_known = self.find_trees(from, arrival);
         self.note_way(from, arrival);
         let search = match is_known {
             true => self.begin_route(from, key, None),

@@ -29,17 +29,6 @@ pub struct Publication {
     pub carried: usize,
 }
 
-impl Publication {
-    /// Returns the number of deliveries that were lost, and of those that arrived twice.
-    fn outcome(&self) -> (usize, usize) {
-        let mut got = self.delivered.clone();
-        got.sort_unstable();
-        let all = got.len();
-        got.dedup();
-        (self.expected.len() - got.len(), all - got.len())
-    }
-}
-
 impl World {
     /// Publishes at the session of a node.
     pub fn publish(&mut self, node: usize, key: &'static str) {
@@ -107,40 +96,69 @@ fn no_publication_is_lost_or_doubled_when_all_become_linked() {
 /// ahead of all that a router has heard.
 #[test]
 fn publications_while_several_links_come_up() {
-    let closed = closes(ALL_LINKED, 2);
-    println!("{closed:?}");
-    assert!(closed.lost * 20_000 < closed.published, "{closed:?}");
-    assert_eq!(closed.doubled, 0, "{closed:?}");
+    let deliveries = closes(ALL_LINKED, 2);
+    assert!(
+        deliveries.lost * 20_000 < deliveries.expected,
+        "{deliveries:?}"
+    );
+    assert_eq!(deliveries.doubled, 0, "{deliveries:?}");
 }
 
-/// Deliveries while links came up.
-#[derive(Debug)]
-struct Closed {
-    published: usize,
+/// Deliveries while links came up or dropped.
+#[derive(Debug, Default)]
+struct Deliveries {
+    expected: usize,
     lost: usize,
     doubled: usize,
 }
 
-impl Closed {
+impl Deliveries {
+    fn add(&mut self, publication: &Publication) {
+        let mut got = publication.delivered.clone();
+        got.sort_unstable();
+        let all = got.len();
+        got.dedup();
+        self.expected += publication.expected.len();
+        self.lost += publication.expected.len() - got.len();
+        self.doubled += all - got.len();
+    }
+
     fn assert_whole(&self) {
         assert_eq!((self.lost, self.doubled), (0, 0), "{self:?}");
     }
 }
 
+/// Returns a network at rest with a subscriber at each node.
+fn subscribed(seed: u64, plan: Plan<'_>) -> World {
+    let mut world = World::new(seed, plan);
+    world.rest();
+    for node in 0..world.nodes.len() {
+        let id = 1000 + node as u32;
+        world.act(node, |node, actions| node.subscribe(id, "a/**", actions));
+    }
+    world.rest();
+    world
+}
+
+/// Publishes at nodes by chance, with pauses, and lets all of it arrive.
+fn publish_some(world: &mut World, count: usize) {
+    for _ in 0..count {
+        let node = world.rng.index(world.nodes.len());
+        world.publish(node, "a/b");
+        let pause = world.up_to(Duration::from_millis(60));
+        world.run_until(world.now() + pause);
+    }
+    world.rest();
+}
+
 /// Links come up while messages are under way, and the trees change. No link is lost, so no message
 /// should be.
-fn closes(plan: Plan<'_>, links: usize) -> Closed {
-    let (mut published, mut lost, mut doubled) = (0, 0, 0);
+fn closes(plan: Plan<'_>, links: usize) -> Deliveries {
+    let mut deliveries = Deliveries::default();
     for seed in seeds(SEEDS) {
         let _replay = Replay(seed);
-        let mut world = World::new(seed, plan);
-        world.rest();
-        for node in 0..world.nodes.len() {
-            let id = 1000 + node as u32;
-            world.act(node, |node, actions| node.subscribe(id, "a/**", actions));
-        }
-        world.rest();
-        // The other links that still connect all routers stay.
+        let mut world = subscribed(seed, plan);
+        // The other links still connect all routers.
         let first = world.rng.index(4);
         let opened: Vec<usize> = (first..first + links).map(|link| link % 4).collect();
         for link in &opened {
@@ -153,70 +171,38 @@ fn closes(plan: Plan<'_>, links: usize) -> Closed {
             let restored = world.now() + world.up_to(Duration::from_millis(400));
             world.links[*link].restored = Some(restored);
         }
-        for _ in 0..4 * PUBLISHED {
-            let node = world.rng.index(world.nodes.len());
-            world.publish(node, "a/b");
-            let pause = world.up_to(Duration::from_millis(60));
-            world.run_until(world.now() + pause);
-        }
-        world.rest();
-        for publication in &world.published {
-            let (now_lost, now_doubled) = publication.outcome();
-            if now_lost + now_doubled > 0 {
-                println!(
-                    "DBG seed {seed} {now_lost} {now_doubled} opened {opened:?} delivered {:?}",
-                    publication.delivered
-                );
-            }
-            lost += now_lost;
-            doubled += now_doubled;
-            published += publication.expected.len();
-        }
+        publish_some(&mut world, 4 * PUBLISHED);
+        world
+            .published
+            .iter()
+            .for_each(|publication| deliveries.add(publication));
     }
-    Closed {
-        published,
-        lost,
-        doubled,
-    }
+    println!("{deliveries:?}");
+    deliveries
 }
 
 /// A link drops and returns while messages are under way. Messages on it are lost; no message
 /// passes many more links than there are, and none arrives twice.
 fn flows(plan: Plan<'_>) {
-    let (mut published, mut lost, mut doubled) = (0, 0, 0);
+    let mut deliveries = Deliveries::default();
     for seed in seeds(SEEDS) {
         let _replay = Replay(seed);
-        let mut world = World::new(seed, plan);
-        world.rest();
-        for node in 0..world.nodes.len() {
-            let id = 1000 + node as u32;
-            world.act(node, |node, actions| node.subscribe(id, "a/**", actions));
-        }
-        world.rest();
+        let mut world = subscribed(seed, plan);
         for _ in 0..3 {
             let link = world.rng.index(4);
             world.drop_and_return(link, Duration::from_millis(800));
-            for _ in 0..PUBLISHED {
-                let node = world.rng.index(world.nodes.len());
-                world.publish(node, "a/b");
-                let pause = world.up_to(Duration::from_millis(60));
-                world.run_until(world.now() + pause);
-            }
-            world.rest();
+            publish_some(&mut world, PUBLISHED);
         }
+        let most = 4 * world.links.len();
         for publication in &world.published {
-            let (now_lost, now_doubled) = publication.outcome();
-            lost += now_lost;
-            doubled += now_doubled;
-            published += publication.expected.len();
-            let links = 4 * world.links.len();
+            deliveries.add(publication);
             assert!(
-                publication.carried <= links,
+                publication.carried <= most,
                 "{} copies",
                 publication.carried
             );
         }
     }
-    println!("of {published} deliveries {lost} were lost, {doubled} doubled");
-    assert_eq!(doubled, 0);
+    println!("{deliveries:?}");
+    assert_eq!(deliveries.doubled, 0);
 }

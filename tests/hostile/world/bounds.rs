@@ -28,7 +28,7 @@ pub struct Bounds {
     /// silence without the attack, and [`machine_ms`] of the same seconds.
     pub silence_ms: u64,
     /// Worst silence of flows of messages of 1 MiB; [`Bounds::silence_ms`] without it. They have the
-    /// lowest priority, which gets the processor time that the others leave: the time within the
+    /// lowest priority, which gets the processor time that the other flows leave: the time within the
     /// silence for which a thread on their way waited for a processor is allowed in full.
     pub large_silence_ms: Option<u64>,
     /// Messages per second of each flow, relative to those without the attack.

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{LinkStateList, WhatAmI, ZenohId};
+use zonda_codec::{LinkStateList, NodeId, WhatAmI, ZenohId};
 
 use crate::{
     deadline::Deadline,
@@ -112,6 +112,15 @@ pub(crate) struct Arrival {
     pub(crate) link: FaceId,
     /// Mark of the trees that it goes along, or 0.
     pub(crate) trees: u16,
+}
+
+impl Arrival {
+    pub(crate) const fn new(link: FaceId, context: NodeId) -> Self {
+        Arrival {
+            link,
+            trees: context.trees(),
+        }
+    }
 }
 
 /// Reach of a message of another router that came from a neighbour.
@@ -337,11 +346,12 @@ impl Mesh {
     /// Finds the trees that messages with a mark go along. False if this node does not know them:
     /// not even as those over some of the links that have changed lately, of which the router that
     /// gave the mark has heard in another order.
-    pub(crate) fn find_trees(&mut self, mark: u16) -> bool {
+    pub(crate) fn find_trees(&mut self, arrival: Arrival) -> bool {
+        let mark = arrival.trees;
         if mark == UNMARKED || self.trees_of(mark).is_some() {
             return true;
         }
-        if !self.transition.has_room() {
+        if !self.transition.seeks(arrival) {
             return false;
         }
         let known = [&self.shape].into_iter().chain(self.next());

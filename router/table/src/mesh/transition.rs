@@ -10,7 +10,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{deadline::Deadline, mesh::shape::Shape};
+use crate::{
+    deadline::Deadline,
+    face_id::FaceId,
+    mesh::{shape::Shape, state::Arrival},
+};
 
 /// Time for which replaced trees are kept: longer than a message is under way, and than it takes
 /// until a router far away has heard of the same change.
@@ -22,6 +26,10 @@ const MARKED_FOR: Duration = Duration::from_secs(6);
 
 /// Largest number of trees that are kept.
 const KEPT_MAX: usize = 6;
+
+/// Largest number of marks of one neighbour that this node looks for between two changes, and does
+/// not find.
+const SOUGHT_MAX: usize = 8;
 
 /// Time of a change.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,13 +76,16 @@ pub(super) struct Transition {
     replaced: Vec<Replaced>,
     /// Time of the last change; `None` if it is long past.
     changed: Option<Since>,
+    /// Marks that this node has looked for since the last change, with the links that they came by.
+    sought: Vec<(FaceId, u16)>,
 }
 
 impl Transition {
-    /// Records that trees were replaced by others.
+    /// Records that the current trees were replaced. The first ones are those of messages without a
+    /// mark.
     pub(super) fn replace(&mut self, shape: Shape) {
         self.changed = Some(Since::Now);
-        self.keep(shape, self.replaced.is_empty());
+        self.keep(shape, self.unmarked().is_none());
     }
 
     /// Keeps trees that this node has not used itself, as other routers may.
@@ -82,15 +93,32 @@ impl Transition {
         self.keep(shape, false);
     }
 
-    /// Returns true if more trees are kept without removing others.
+    /// Returns true if trees with a mark that this node does not know are worth a search: trees
+    /// change, and neither this mark nor many others of the neighbour were sought in vain.
+    pub(super) fn seeks(&mut self, arrival: Arrival) -> bool {
+        let of_link = self.sought.iter().filter(|(link, _)| *link == arrival.link);
+        let sought = (arrival.link, arrival.trees);
+        let is_worth = !self.replaced.is_empty()
+            && self.has_room()
+            && of_link.count() < SOUGHT_MAX
+            && !self.sought.contains(&sought);
+        if is_worth {
+            self.sought.push(sought);
+        }
+        is_worth
+    }
+
+    /// Returns true if one more set of trees can be kept without removing any.
     pub(super) fn has_room(&self) -> bool {
         self.replaced.len() < KEPT_MAX
     }
 
     fn keep(&mut self, shape: Shape, is_unmarked: bool) {
-        // The first ones are those of messages without a mark.
-        if self.replaced.len() >= KEPT_MAX {
-            self.replaced.remove(1);
+        self.sought.clear();
+        let mut marked = self.replaced.iter();
+        let oldest = marked.position(|replaced| !replaced.is_unmarked);
+        if let Some(oldest) = oldest.filter(|_| !self.has_room()) {
+            self.replaced.remove(oldest);
         }
         self.replaced.push(Replaced {
             shape,
@@ -106,10 +134,9 @@ impl Transition {
 
     /// Returns the trees of messages without a mark, if they are not the current ones.
     pub(super) fn unmarked(&self) -> Option<&Shape> {
-        let first = self.replaced.first();
-        first
-            .filter(|first| first.is_unmarked)
-            .map(|first| &first.shape)
+        let mut replaced = self.replaced.iter();
+        let unmarked = replaced.find(|replaced| replaced.is_unmarked);
+        unmarked.map(|unmarked| &unmarked.shape)
     }
 
     /// Returns the replaced trees with a mark.
@@ -142,5 +169,64 @@ impl Transition {
         let kept = kept.map(|replaced| replaced.since.deadline(KEPT_FOR));
         let marked = self.changed.map(|changed| changed.deadline(MARKED_FOR));
         kept.chain(marked).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use zonda_codec::ZenohId;
+
+    use super::*;
+    use crate::mesh::mark::MarkedLink;
+
+    fn shape(weight: u32) -> Shape {
+        let [one, other] = [1, 2].map(ZenohId::random_from);
+        let link = MarkedLink::new([one, other], f64::from(weight)).expect("two ends");
+        Shape::over(one, BTreeSet::from([link]))
+    }
+
+    #[test]
+    fn messages_without_a_mark_go_along_the_trees_before_all_changes() {
+        let (mut transition, start) = (Transition::default(), Instant::now());
+        // Trees that this node has skipped are not those of messages without a mark.
+        transition.note_skipped(shape(1));
+        assert!(transition.unmarked().is_none());
+        for weight in 2..20 {
+            transition.replace(shape(weight));
+            assert!(transition.replaced().count() <= KEPT_MAX);
+            let unmarked = transition.unmarked().expect("the trees before");
+            assert_eq!(unmarked.mark(), shape(2).mark());
+        }
+        assert!(transition.with_mark(shape(19).mark()).is_some());
+        assert!(transition.with_mark(shape(3).mark()).is_none());
+        // Kept trees end before messages lose their marks.
+        assert!(!transition.look(start) && transition.marks());
+        assert!(transition.look(start + KEPT_FOR));
+        assert!(transition.unmarked().is_none() && transition.marks());
+        assert!(transition.look(start + MARKED_FOR) && !transition.marks());
+        assert!(transition.deadline().is_none());
+    }
+
+    #[test]
+    fn a_neighbour_that_invents_marks_costs_few_searches() {
+        let link = |index| FaceId {
+            index,
+            generation: 0,
+        };
+        let arrival = |index, trees| Arrival {
+            link: link(index),
+            trees,
+        };
+        let mut transition = Transition::default();
+        assert!(!transition.seeks(arrival(1, 7)), "no trees change");
+        transition.replace(shape(1));
+        let sought = (1..1000).filter(|mark| transition.seeks(arrival(1, *mark)));
+        assert_eq!(sought.count(), SOUGHT_MAX);
+        assert!(transition.seeks(arrival(2, 7)), "others are sought");
+        assert!(!transition.seeks(arrival(2, 7)), "once");
+        transition.replace(shape(2));
+        assert!(transition.seeks(arrival(1, 7)), "it may be known now");
     }
 }

@@ -65,9 +65,9 @@ impl QuerySearch {
 }
 
 impl QuerySearch {
-    /// Returns the mark of the trees that the query goes along.
-    pub(super) const fn trees(&self) -> u16 {
-        self.node_id.trees()
+    /// Returns the routing context with which the query came.
+    pub(super) const fn context(&self) -> NodeId {
+        self.node_id
     }
 }
 
@@ -95,10 +95,7 @@ impl ForwardingTable {
         let Some(source) = source.and_then(|source| self.face(source)) else {
             return Some(Vec::new());
         };
-        let arrival = (source.id != from).then_some(Arrival {
-            link: from,
-            trees: search.node_id.trees(),
-        });
+        let arrival = (source.id != from).then_some(Arrival::new(from, search.node_id));
         if self.passage(source, arrival) == ForwardingReach::Nothing {
             return Some(Vec::new());
         }
