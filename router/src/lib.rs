@@ -6,8 +6,8 @@
 
 mod admin;
 pub mod descriptors;
+mod filter;
 mod flow;
-mod hooks;
 pub mod metrics;
 pub mod model;
 pub mod node;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use zonda_codec::{
-    Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Timestamp, WireExpr,
+    Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Qos, Timestamp, WireExpr,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -28,6 +28,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    filter::{FilteredRoute, view_of},
     flow::{
         backpressure,
         early::{EarlyIds, key_of},
@@ -35,19 +36,18 @@ use crate::{
         publish::call,
         read_cycle::{ReadCycle, WORK_MAX},
         receiving::Delivery,
-        route::{Route, RouteCache},
+        route::{Hop, Route, RouteCache},
         run::RunForwarder,
     },
     hlc::TooFarAhead,
-    hooks::{FilteredRoute, seen},
     node::{
         log::{log, log_too_large},
         shared::{Shared, first},
         state::State,
     },
     peers::{oam, removal},
-    query::inbound::{take_answer, take_final, take_question},
-    table::{FaceId, INITIAL, QuerySearch},
+    query::inbound::{QueryProgress, take_answer, take_final, take_question},
+    table::{FaceId, INITIAL},
 };
 
 /// Receiving end of one face.
@@ -148,7 +148,7 @@ impl Inbound {
         let looked = key.and_then(|key| {
             let (table, node_id) = (&mut state.table, push.node_id);
             let mut looking = RouteLookup::from_neighbour(table, self.face, node_id, key)?;
-            let route = looking.resume(&self.shared.hooks, &mut state);
+            let route = looking.resume(&self.shared.filters, &mut state);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
         // logs and caches are handled without the lock
@@ -191,7 +191,6 @@ impl Inbound {
             push,
             raw_body,
             context,
-            stamped: None,
         };
         message.pass(&route, &self.shared, &mut self.burst);
     }
@@ -215,7 +214,6 @@ impl Inbound {
                 push,
                 raw_body,
                 context,
-                stamped: None,
             };
             message.pass(&route, &self.shared, &mut self.burst);
         });
@@ -241,7 +239,6 @@ impl Deliver for Inbound {
             push,
             raw_body,
             context,
-            stamped: None,
         };
         message.pass(route, &self.shared, &mut self.burst);
     }
@@ -255,13 +252,9 @@ impl Deliver for Inbound {
             context,
             shared: &self.shared,
         };
-        match &route.hooked {
+        match &route.filtered {
             None => alike.pass(route, run, &mut self.burst),
-            Some(hooked) if hooked.leaves(seen(push, context.reliability), run) => {
-                alike.pass(hooked.route(), run, &mut self.burst);
-            }
-            // the receiver delivers the rest one by one
-            Some(_) => {}
+            Some(filtered) => alike.pass_filtered(filtered, run, &mut self.burst),
         }
     }
 
@@ -318,9 +311,9 @@ impl Deliver for Inbound {
                 self.respect_room(Priority::Control);
             }
             NetworkMessage::Request(request) => {
-                let mut search = QuerySearch::with_node_id(request.node_id);
-                if !take_question(shared, face, context, &mut search, &mut self.burst) {
-                    self.parked_question = Some(Box::new(PendingQuery::new(search, context)));
+                let mut progress = QueryProgress::new(request.node_id);
+                if !take_question(shared, face, context, &mut progress, &mut self.burst) {
+                    self.parked_question = Some(Box::new(PendingQuery::new(progress, context)));
                     self.answering = true;
                 }
                 self.respect_room(request.qos.priority());
@@ -359,8 +352,6 @@ struct Incoming<'a> {
     push: &'a Push<'a>,
     raw_body: &'a [u8],
     context: &'a Context<'a>,
-    /// Timestamp that this node has already given it.
-    stamped: Option<Timestamp>,
 }
 
 impl Incoming<'_> {
@@ -371,8 +362,8 @@ impl Incoming<'_> {
         if route.local.is_empty() {
             if !route.remote.is_empty() {
                 self.forward(route, shared, burst);
-            } else if let Some(hooked) = &route.hooked {
-                self.pass_checked(hooked, shared, burst);
+            } else if let Some(filtered) = &route.filtered {
+                self.pass_filtered(filtered, shared, burst);
             }
         } else if shared.timestamps.are_given() {
             self.hand_on_stamped(route, shared, burst);
@@ -390,28 +381,28 @@ impl Incoming<'_> {
         }
     }
 
-    /// Forwards the message along a route on which hooks check it.
+    /// Forwards the message to the destinations of a route whose filters let it pass.
     #[cold]
     #[inline(never)]
-    fn pass_checked(&self, hooked: &FilteredRoute, shared: &Shared, burst: &mut ReadCycle) {
-        // the ways are of one message, which has one timestamp
-        let Ok(stamped) = self.stamp(shared, burst) else {
+    fn pass_filtered(&self, filtered: &FilteredRoute, shared: &Shared, burst: &mut ReadCycle) {
+        // all destinations get one timestamp
+        let Ok(stamp) = self.stamp(shared, burst) else {
             return;
         };
-        for way in hooked.ways_of(seen(self.push, self.context.reliability)) {
-            let push = Push {
-                qos: way.qos,
-                ..*self.push
-            };
-            let carried = Incoming {
-                push: &push,
-                stamped,
-                ..*self
-            };
-            carried.pass(&way.route, shared, burst);
+        // filters of the source and of each neighbour decide once, and may change the QoS
+        let Some(message) = filtered.enter(view_of(self.push, self.context.reliability)) else {
+            return;
+        };
+        let route = filtered.route();
+        burst.work += route.remote.len() + route.local.len();
+        for (hop, qos) in filtered.hops(message) {
+            self.queue(hop, qos, stamp, burst);
         }
-        // a way may have been dropped, and another route may get its address
-        burst.close();
+        // this node's own subscribers have no filters
+        if !route.local.is_empty() {
+            let qos = message.qos;
+            self.hand_on(route, Push { qos, ..*self.push }, stamp, burst);
+        }
     }
 
     /// Queues the message for every neighbour on the route.
@@ -425,23 +416,28 @@ impl Incoming<'_> {
     /// Queues the message for every neighbour on the route, with this node's timestamp if it gives
     /// one.
     fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut ReadCycle) {
+        for hop in &route.remote {
+            self.queue(hop, self.push.qos, stamp, burst);
+        }
+    }
+
+    /// Queues the message for one neighbour.
+    #[inline(always)]
+    fn queue(&self, hop: &Hop, qos: Qos, stamp: Option<Timestamp>, burst: &mut ReadCycle) {
         let part = match &self.push.body {
             PushBody::Put(put) => put.payload,
             PushBody::Del(_) => &[],
         };
-        for hop in &route.remote {
-            let head = hop.head(self.push.qos);
-            let message = Outgoing {
-                reliability: self.context.reliability,
-                head: &head.passing(self.push, self.raw_body, stamp),
-                payload: Tail::Part {
-                    block: self.context.block,
-                    part,
-                },
-            };
-            let downstream = &mut burst.downstream;
-            downstream.pass(&hop.outbox, self.push.qos, &message);
-        }
+        let head = hop.head(qos);
+        let message = Outgoing {
+            reliability: self.context.reliability,
+            head: &head.passing(self.push, self.raw_body, stamp),
+            payload: Tail::Part {
+                block: self.context.block,
+                part,
+            },
+        };
+        burst.downstream.pass(&hop.outbox, qos, &message);
     }
 
     /// Forwards the message to neighbours and to this node's own subscribers, with one timestamp
@@ -452,7 +448,18 @@ impl Incoming<'_> {
             return;
         };
         self.forward_as(route, stamp, burst);
-        let mut push = *self.push;
+        self.hand_on(route, *self.push, stamp, burst);
+    }
+
+    /// Calls this node's own subscribers with `push`, with this node's timestamp if it gives one.
+    #[cold]
+    fn hand_on(
+        &self,
+        route: &Arc<Route>,
+        mut push: Push<'_>,
+        stamp: Option<Timestamp>,
+        burst: &mut ReadCycle,
+    ) {
         if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
             put.timestamp = Some(stamp);
         }
@@ -473,9 +480,6 @@ impl Incoming<'_> {
         burst: &mut ReadCycle,
     ) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
-            PushBody::Put(_) if shared.timestamps.are_given() && self.stamped.is_some() => {
-                Ok(self.stamped)
-            }
             PushBody::Put(put) if shared.timestamps.are_given() => shared
                 .timestamps
                 .stamp(put.timestamp.as_ref(), || burst.now()),

@@ -143,7 +143,7 @@ mod tests {
             key: KeyExpr::new("k").expect("a key"),
             remote: Default::default(),
             local: Default::default(),
-            hooked: None,
+            filtered: None,
         })
     }
 
@@ -204,7 +204,7 @@ mod tests {
             key: key.clone(),
             remote: Default::default(),
             local: Default::default(),
-            hooked: None,
+            filtered: None,
         };
         drop(cache.put("a", Arc::new(outdated)));
         assert!(cache.get("a").is_some());

@@ -10,15 +10,15 @@ use zonda_codec::{Encode, KeyExpr, NodeId, Priority, Push, Reader, Reliability, 
 use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
+    config::Flow,
+    filter::{FilteredRoute, Filters, bound},
     flow::{
-        link_filters::{LinkSide, filters_of},
         read_cycle::ReadCycle,
         route::{Hop, Route},
     },
-    hooks::{FilteredRoute, Filters},
     node::{shared::Shared, state::State},
-    query,
-    table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch},
+    query::inbound::{QueryProgress, take_question},
+    table::{FaceId, ForwardingTable, Reach, RouteSearch},
 };
 
 /// Route that is being searched for.
@@ -65,7 +65,7 @@ impl RouteLookup {
 
 impl RouteLookup {
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn resume(&mut self, hooks: &Filters, state: &mut State) -> Option<Arc<Route>> {
+    pub(crate) fn resume(&mut self, filters: &Filters, state: &mut State) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut self.search)?;
         let hop = |hop: crate::table::Hop| {
             let face = state.faces.get(&hop.face)?;
@@ -82,23 +82,25 @@ impl RouteLookup {
                 .iter()
                 .filter_map(|id| state.routes.sink(*id).cloned())
                 .collect(),
-            hooked: None,
+            filtered: None,
         };
-        if hooks.is_empty() {
+        if filters.is_empty() {
             return Some(Arc::new(made));
         }
-        Some(Arc::new(guard(hooks, state, self.from, &faces, made)))
+        Some(Arc::new(add_filters(
+            filters, state, self.from, &faces, made,
+        )))
     }
 
     /// Searches to the end on the calling thread, and yields the lock to waiting threads between
     /// two slices.
     pub(crate) fn finish(
         mut self,
-        hooks: &Filters,
+        filters: &Filters,
         state: &mut MutexGuard<'_, State>,
     ) -> Arc<Route> {
         loop {
-            if let Some(route) = self.resume(hooks, state) {
+            if let Some(route) = self.resume(filters, state) {
                 return route;
             }
             MutexGuard::bump(state);
@@ -106,41 +108,48 @@ impl RouteLookup {
     }
 }
 
-/// Inserts the hooks that check messages from `from` in front of the route, which leads to
-/// `faces`.
+/// Adds the filters of messages from `from` to the route, which leads to `faces`.
 #[cold]
-fn guard(hooks: &Filters, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
-    let checks = |side| filters_of(hooks, state, side, Some(&route.key));
-    let ingress = checks(LinkSide::ingress(from));
-    let standing = faces.iter().filter(|face| state.faces.contains_key(face));
-    let egress = standing
-        .map(|&face| checks(LinkSide::egress(face)))
-        .collect();
+fn add_filters(
+    filters: &Filters,
+    state: &mut State,
+    from: FaceId,
+    faces: &[FaceId],
+    route: Route,
+) -> Route {
+    let key = Some(&route.key);
+    let ingress = bound(filters, state, from, Flow::Ingress, key);
+    let mut egress = Vec::with_capacity(faces.len());
+    for &face in faces {
+        if state.faces.contains_key(&face) {
+            egress.push(bound(filters, state, face, Flow::Egress, key));
+        }
+    }
     let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
-    match FilteredRoute::new(route, ingress, egress) {
+    match FilteredRoute::new(route, ingress, egress.into()) {
         Err(route) => route,
-        Ok(hooked) => Route {
+        Ok(filtered) => Route {
             validity,
             key,
             remote: Box::default(),
             local: Box::default(),
-            hooked: Some(Box::new(hooked)),
+            filtered: Some(Box::new(filtered)),
         },
     }
 }
 
 /// Query whose queryables are being searched for. Messages that its source sent after it wait.
 pub(crate) struct PendingQuery {
-    search: QuerySearch,
+    progress: QueryProgress,
     bytes: ZSlice,
     reliability: Reliability,
     priority: Priority,
 }
 
 impl PendingQuery {
-    pub(crate) fn new(search: QuerySearch, context: &Context<'_>) -> Self {
+    pub(crate) fn new(progress: QueryProgress, context: &Context<'_>) -> Self {
         PendingQuery {
-            search,
+            progress,
             bytes: ZSlice::from(context.raw.to_vec()),
             reliability: context.reliability,
             priority: context.priority,
@@ -155,7 +164,7 @@ impl PendingQuery {
             priority: self.priority,
             raw: self.bytes.as_slice(),
         };
-        query::inbound::take_question(shared, face, &context, &mut self.search, burst)
+        take_question(shared, face, &context, &mut self.progress, burst)
     }
 }
 
@@ -186,7 +195,7 @@ impl PendingMessage {
     /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn resume(&mut self, shared: &Shared) -> Option<Arc<Route>> {
         let mut state = shared.state.lock();
-        let route = self.looking.resume(&shared.hooks, &mut state);
+        let route = self.looking.resume(&shared.filters, &mut state);
         MutexGuard::unlock_fair(state);
         route
     }

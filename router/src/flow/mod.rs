@@ -12,7 +12,7 @@
 //!   lock throughout; `key_cache`: the routes of keys without a declaration; `local_routes`: the part of
 //!   the node's state for the data of its own sessions;
 //! - `early`: messages that wait for the declaration of their key's id;
-//! - `stamp`: the policy of timestamps; `link_filters`: the filters of a neighbour's links;
+//! - `stamp`: the policy of timestamps;
 //! - `receiving`: the calls of the node's own subscribers;
 //! - `deliver`: the entry of messages into the outboxes of neighbours, and its terms;
 //! - `read_cycle`, `backpressure`, `congestion`, `outboxes`: the pause of a source while a neighbour
@@ -30,7 +30,6 @@ pub(crate) mod encoded_run;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
-pub(crate) mod link_filters;
 pub(crate) mod local_routes;
 pub(crate) mod lookup;
 pub(crate) mod numbering;

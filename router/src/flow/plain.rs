@@ -62,12 +62,12 @@ impl<L: Numbering> KindTemplates<L> {
         message: NumberedPut<'_, L>,
     ) -> KindTemplates<L> {
         let (NumberedPut { plain, numbering }, route) = (message, &way.route);
-        // stamps, hooks, local subscribers and `BlockFirst` need the general path
+        // stamps, filters, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple
             && !shared.timestamps.are_given()
             && route.local.is_empty()
-            && route.hooked.is_none();
+            && route.filtered.is_none();
         let mut put = Put::new(&[]);
         put.encoding.id = plain.encoding;
         let prepare = |hop: &Hop| {

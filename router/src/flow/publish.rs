@@ -19,6 +19,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    filter::FilteredRoute,
     flow::{
         backpressure, deliver,
         head::{HEADERS_BYTES_MAX, MESSAGE_BYTES_MAX, body},
@@ -26,7 +27,6 @@ use crate::{
         route::{Hop, Route},
         send_result::Accepted,
     },
-    hooks::FilteredRoute,
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, log::log_panic, shared::Shared},
 };
@@ -55,22 +55,22 @@ impl Sending<'_> {
         deliver::offer(&hop.outbox, qos, &message)
     }
 
-    /// Notes a neighbour's result. A full neighbour that the sender will wait for is added to
-    /// `slow`.
+    /// Notes a neighbour's result. Returns true for a full neighbour that the sender will wait
+    /// for.
     #[inline]
-    fn note<'h>(
+    fn note(
         &self,
-        hop: &'h Hop,
+        hop: &Hop,
         offered: Result<Accepted, Refused>,
         wait: Wait,
         verdict: &mut CombinedResult,
-        slow: &mut Vec<&'h Hop>,
-    ) {
+    ) -> bool {
         match offered {
             Ok(passed) => verdict.took(passed),
-            Err(Refused::Full) if self.waits() && wait != Wait::Never => slow.push(hop),
+            Err(Refused::Full) if self.waits() && wait != Wait::Never => return true,
             Err(refused) => self.judge(hop, refused, None, verdict),
         }
+        false
     }
 
     /// Notes that a neighbour did not take the message in the time that it had.
@@ -205,17 +205,6 @@ impl CombinedResult {
         self.outcome = Outcome::LinkLost { peer };
     }
 
-    /// Adds the fate of the message on one of several ways.
-    fn add(&mut self, result: Result<Outcome, PublishError>) {
-        match result {
-            // hooks may block the message for all destinations of the route
-            Ok(Outcome::Sent | Outcome::NoSubscriber) => {}
-            Ok(Outcome::Queued) => self.took(Accepted::Queued),
-            Ok(outcome) => self.outcome = outcome,
-            Err(failure) => self.failed(failure),
-        }
-    }
-
     fn failed(&mut self, failure: PublishError) {
         self.failure.get_or_insert(failure);
     }
@@ -245,9 +234,8 @@ pub(crate) fn dispatch(
     publication: &Publication<'_>,
     wait: Wait,
 ) -> Result<Outcome, PublishError> {
-    // hooks split a route into several ways
-    if let Some(hooked) = &route.hooked {
-        return dispatch_checked(shared, hooked, publication, wait);
+    if let Some(filtered) = &route.filtered {
+        return dispatch_filtered(shared, filtered, publication, wait);
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {
@@ -259,7 +247,9 @@ pub(crate) fn dispatch(
     let mut slow = Vec::new();
     for hop in &route.remote {
         let offered = sending.offer(hop);
-        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        if sending.note(hop, offered, wait, &mut verdict) {
+            slow.push(hop);
+        }
     }
     if !route.local.is_empty() {
         deliver_local(route, publication, body);
@@ -296,7 +286,9 @@ pub(crate) fn dispatch_rest(
             Some(refused) => Err(refused),
             None => sending.offer(hop),
         };
-        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        if sending.note(hop, offered, wait, &mut verdict) {
+            slow.push(hop);
+        }
     }
     // slow neighbours are waited for last
     if let Wait::AtMost(limit) = wait {
@@ -314,9 +306,8 @@ pub(crate) async fn dispatch_async(
     publication: &Publication<'_>,
     limit: Duration,
 ) -> Result<Outcome, PublishError> {
-    // hooks split a route into several ways
-    if let Some(hooked) = &route.hooked {
-        return dispatch_checked_async(shared, hooked, publication, limit).await;
+    if let Some(filtered) = &route.filtered {
+        return dispatch_filtered_async(shared, filtered, publication, limit).await;
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {
@@ -329,7 +320,9 @@ pub(crate) async fn dispatch_async(
     let wait = Wait::AtMost(limit);
     for hop in &route.remote {
         let offered = sending.offer(hop);
-        sending.note(hop, offered, wait, &mut verdict, &mut slow);
+        if sending.note(hop, offered, wait, &mut verdict) {
+            slow.push(hop);
+        }
     }
     if !route.local.is_empty() {
         deliver_local(route, publication, body);
@@ -348,65 +341,98 @@ pub(crate) async fn dispatch_async(
     verdict.end()
 }
 
-/// Publishes along the ways that hooks leave of a route. Neighbours on all ways share the time
-/// limit.
+/// Publishes to the destinations of a route whose filters let the message pass.
 #[cold]
-fn dispatch_checked(
+fn dispatch_filtered(
     shared: &Shared,
-    hooked: &FilteredRoute,
+    filtered: &FilteredRoute,
     publication: &Publication<'_>,
     wait: Wait,
 ) -> Result<Outcome, PublishError> {
-    let publication = stamped(shared, publication)?;
-    let deadline = match wait {
-        Wait::Never => None,
-        Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
-    };
-    let mut verdict = CombinedResult::on(hooked.route());
-    for way in hooked.ways_of((&publication).into()) {
-        let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
-        let qos = way.qos;
-        let carried = Publication { qos, ..publication };
-        verdict.add(dispatch(shared, &way.route, &carried, wait));
+    let body = checked_body(shared, publication)?;
+    let mut verdict = CombinedResult::on(filtered.route());
+    let slow = offer_filtered(filtered, publication, &body, wait, &mut verdict);
+    if let (Wait::AtMost(limit), false) = (wait, slow.is_empty()) {
+        let deadline = zonda_runtime::after(limit);
+        for (hop, publication) in &slow {
+            let sending = Sending {
+                publication,
+                body: &body,
+            };
+            match sending.insist(hop, shared, deadline) {
+                Ok(passed) => verdict.took(passed),
+                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
+            }
+        }
     }
     verdict.end()
 }
 
-/// Publishes like [`dispatch_checked`](dispatch_checked), without blocking the thread.
-/// Boxed because it is rare and would make every future larger.
-fn dispatch_checked_async<'a>(
+/// Publishes like [`dispatch_filtered`], without blocking the thread. Boxed because it is rare and
+/// would make every future larger.
+fn dispatch_filtered_async<'a>(
     shared: &'a Shared,
-    hooked: &'a FilteredRoute,
+    filtered: &'a FilteredRoute,
     publication: &'a Publication<'a>,
     limit: Duration,
 ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
     Box::pin(async move {
-        let publication = stamped(shared, publication)?;
+        let body = checked_body(shared, publication)?;
+        let mut verdict = CombinedResult::on(filtered.route());
+        let wait = Wait::AtMost(limit);
+        let slow = offer_filtered(filtered, publication, &body, wait, &mut verdict);
         let deadline = zonda_runtime::after(limit);
-        let mut verdict = CombinedResult::on(hooked.route());
-        for way in hooked.ways_of((&publication).into()) {
-            let qos = way.qos;
-            let carried = Publication { qos, ..publication };
-            let limit = until(deadline);
-            verdict.add(dispatch_async(shared, &way.route, &carried, limit).await);
+        for (hop, publication) in &slow {
+            let sending = Sending {
+                publication,
+                body: &body,
+            };
+            match sending.insist_async(hop, shared, deadline).await {
+                Ok(passed) => verdict.took(passed),
+                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
+            }
         }
         verdict.end()
     })
 }
 
-/// Returns the publication with the timestamp that all destinations get.
-fn stamped<'a>(
-    shared: &Shared,
-    publication: &Publication<'a>,
-) -> Result<Publication<'a>, PublishError> {
-    let timestamp = match checked_body(shared, publication)? {
-        PushBody::Put(put) => put.timestamp,
-        PushBody::Del(del) => del.timestamp,
+/// Offers a message to the destinations of a route whose filters let it pass. Returns the
+/// neighbours that the sender will wait for, each with the message as it passes there.
+fn offer_filtered<'f, 'p>(
+    filtered: &'f FilteredRoute,
+    publication: &Publication<'p>,
+    body: &PushBody<'_>,
+    wait: Wait,
+    verdict: &mut CombinedResult,
+) -> Vec<(&'f Hop, Publication<'p>)> {
+    let mut slow = Vec::new();
+    // filters of the source and of each neighbour decide once, and may change the QoS
+    let Some(message) = filtered.enter(publication.into()) else {
+        return slow;
     };
-    Ok(Publication {
-        timestamp,
-        ..*publication
-    })
+    for (hop, qos) in filtered.hops(message) {
+        let publication = Publication {
+            qos,
+            ..*publication
+        };
+        let sending = Sending {
+            publication: &publication,
+            body,
+        };
+        if sending.note(hop, sending.offer(hop), wait, verdict) {
+            slow.push((hop, publication));
+        }
+    }
+    // this node's own subscribers have no filters
+    if !filtered.route().local.is_empty() {
+        let qos = message.qos;
+        let publication = Publication {
+            qos,
+            ..*publication
+        };
+        deliver_local(filtered.route(), &publication, *body);
+    }
+    slow
 }
 
 #[inline]
@@ -443,11 +469,6 @@ fn check_huge(shared: &Shared, size: usize) -> Result<(), PublishError> {
         return Err(PublishError::TooLarge { size, limit });
     }
     Ok(())
-}
-
-/// Returns the time left until `deadline`.
-fn until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
 }
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.

@@ -12,8 +12,8 @@ use zonda_codec::{KeyExpr, Mapping, NodeId, PushHead, Qos, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
 use crate::{
+    filter::FilteredRoute,
     flow::{key_cache::KeyCache, receiving::Sink},
-    hooks::FilteredRoute,
     table::{self, Validity},
 };
 
@@ -23,9 +23,8 @@ pub(crate) struct Route {
     pub(crate) key: KeyExpr<'static>,
     pub(crate) remote: Box<[Hop]>,
     pub(crate) local: Box<[Sink]>,
-    /// Hooks that check the messages. If there are any, `remote` and `local` are empty, and the
-    /// hooks have the destinations.
-    pub(crate) hooked: Option<Box<FilteredRoute>>,
+    /// The route with its filters. If there are any, `remote` and `local` are empty here.
+    pub(crate) filtered: Option<Box<FilteredRoute>>,
 }
 
 impl Route {
@@ -36,36 +35,39 @@ impl Route {
             key,
             remote: Default::default(),
             local: Default::default(),
-            hooked: None,
+            filtered: None,
         }
     }
 
     /// Returns the bytes of memory that it holds, without what it shares with the node.
     pub(crate) fn memory(&self) -> usize {
         let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);
-        let hooked = self.hooked.as_ref().map_or(0, |hooked| hooked.memory());
-        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks) + hooked
+        let filtered = self
+            .filtered
+            .as_ref()
+            .map_or(0, |filtered| filtered.memory());
+        size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks) + filtered
     }
 
     /// Returns true if it leads to subscribers of this node.
     pub(crate) fn is_local(&self) -> bool {
-        let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
-        !self.local.is_empty() || hooked.is_some_and(|route| route.is_local())
+        let filtered = self.filtered.as_ref().map(|filtered| filtered.route());
+        !self.local.is_empty() || filtered.is_some_and(|route| route.is_local())
     }
 
     /// Returns true if it has no destination.
     pub(crate) fn leads_nowhere(&self) -> bool {
-        match &self.hooked {
-            Some(hooked) => hooked.route().leads_nowhere(),
+        match &self.filtered {
+            Some(filtered) => filtered.route().leads_nowhere(),
             None => self.remote.is_empty() && self.local.is_empty(),
         }
     }
 
     /// Returns true if it leads to a neighbour that is gone. Such a route is no longer used.
     fn is_of_the_gone(&self) -> bool {
-        let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
+        let filtered = self.filtered.as_ref().map(|filtered| filtered.route());
         self.remote.iter().any(|hop| hop.outbox.is_closed())
-            || hooked.is_some_and(|route| route.is_of_the_gone())
+            || filtered.is_some_and(|route| route.is_of_the_gone())
     }
 
     /// Returns true if the table would still return the same route.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Copied, HeaderTemplate, Push, PushBody, PushHead, PushRun, Timestamp};
+use zonda_codec::{Copied, HeaderTemplate, Push, PushBody, PushHead, PushRun, Qos, Timestamp};
 use zonda_transport::{
     outbox::Queue,
     protocol::{
@@ -16,6 +16,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    filter::{FilteredRoute, MessageView, view_of},
     flow::{
         encoded_run::{EncodedRun, SHEET_BYTES_MAX},
         publish::{call, call_run},
@@ -38,16 +39,66 @@ impl<'a> RunForwarder<'_, 'a> {
     /// subscribers of this node; leaves them in `run` otherwise.
     pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         match (route.remote.is_empty(), route.local.is_empty()) {
-            (false, true) => self.forward(route, run, burst),
+            (false, true) => self.forward(to_all(route, self.push.qos), run, burst),
             (true, false) if !self.shared.timestamps.are_given() => self.deliver(route, run, burst),
             (true, true) => run.by_ref().for_each(drop),
             (_, false) => {}
         }
     }
 
-    /// Queues the messages of `run` for every neighbour on the route. If they need more than a new
-    /// head they are left in `run`.
-    pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
+    /// Forwards the messages of `run` along a route with filters, which decide once about each.
+    /// Messages that have other destinations than neighbours, or need more than a new head, are left
+    /// in `run` before the filters decide.
+    #[cold]
+    pub(crate) fn pass_filtered(
+        &self,
+        filtered: &FilteredRoute,
+        run: &mut PushRun<'a>,
+        burst: &mut ReadCycle,
+    ) {
+        let route = filtered.route();
+        let is_stamped = matches!(&self.push.body, PushBody::Put(put) if put.timestamp.is_some());
+        if !route.local.is_empty()
+            || !self.push.is_head_and_body()
+            || is_stamped && self.shared.timestamps.are_given()
+        {
+            return;
+        }
+        // messages in a row with the same decisions stay a run
+        let first = view_of(self.push, self.context.reliability);
+        let (mut passed, mut next) = (Vec::new(), Vec::new());
+        let (mut rest, mut count) = (run.clone(), 0);
+        loop {
+            let again = rest.next();
+            if let Some(again) = &again {
+                let payload = again.payload.len();
+                filtered.decide_all(MessageView { payload, ..first }, &mut next);
+            }
+            if count > 0 && (again.is_none() || next != passed) {
+                let hops = route.remote.iter().zip(&passed);
+                let hops = hops.filter_map(|(hop, qos)| Some((hop, (*qos)?)));
+                let left = run.left() - count;
+                run.limit(count);
+                self.forward(hops, run, burst);
+                run.limit(left);
+                count = 0;
+            }
+            if again.is_none() {
+                return;
+            }
+            std::mem::swap(&mut passed, &mut next);
+            count += 1;
+        }
+    }
+
+    /// Queues the messages of `run` for every one of `hops`, each with the QoS of the messages
+    /// there. If they need more than a new head they are left in `run`.
+    fn forward<'h>(
+        &self,
+        hops: impl Iterator<Item = (&'h Hop, Qos)> + Clone,
+        run: &mut PushRun<'a>,
+        burst: &mut ReadCycle,
+    ) {
         if !self.push.is_head_and_body() {
             return;
         }
@@ -61,11 +112,16 @@ impl<'a> RunForwarder<'_, 'a> {
         // several neighbours share one encoding if the copies are small
         let before = run.left();
         let mut paper = std::mem::take(&mut burst.paper);
-        let sheet = self.sheet(route, first, run, &mut paper);
-        let mut end = None;
-        for hop in &route.remote {
+        let mut each = hops.clone();
+        let several = each.next().zip(each.next());
+        let several = several.map(|((hop, qos), _)| hop.head(qos));
+        let sheet = several.and_then(|head| self.sheet(head, first, run, &mut paper));
+        let (mut end, mut count) = (None, 0);
+        for (hop, qos) in hops {
+            count += 1;
             let copies = Copies {
-                head: hop.head(self.push.qos),
+                head: hop.head(qos),
+                qos,
                 first,
                 run,
                 sheet: sheet.as_ref(),
@@ -79,7 +135,7 @@ impl<'a> RunForwarder<'_, 'a> {
             None => run.by_ref().for_each(drop),
         }
         burst.paper = paper;
-        burst.worked((before - run.left()) * route.remote.len());
+        burst.worked((before - run.left()) * count);
     }
 
     /// Delivers the messages of `run` to the subscribers of a route that leads to them alone. After
@@ -106,17 +162,14 @@ impl<'a> RunForwarder<'_, 'a> {
     }
 
     /// Encodes the copies for the first of several neighbours, which usually fit the rest as
-    /// well. Returns `None` for a single neighbour or long messages.
+    /// well. Returns `None` for long messages.
     fn sheet<'s>(
         &self,
-        route: &'s Route,
+        head: PushHead<'s>,
         first: Option<Timestamp>,
         run: &PushRun<'a>,
         paper: &'s mut Vec<u8>,
     ) -> Option<EncodedRun<'s, 'a>> {
-        let [hop, _, ..] = &*route.remote else {
-            return None;
-        };
         let PushBody::Put(put) = &self.push.body else {
             return None;
         };
@@ -124,7 +177,6 @@ impl<'a> RunForwarder<'_, 'a> {
         if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
             return None;
         }
-        let head = hop.head(self.push.qos);
         let stencil = head.stencil(first, SHARE_BYTES_MIN, run);
         EncodedRun::write(head, &stencil, run.clone(), paper)
     }
@@ -143,7 +195,7 @@ impl<'a> RunForwarder<'_, 'a> {
                 *end = self.fill(queue, copies).or(end.take());
             }
         };
-        burst.downstream.pass_run(&hop.outbox, self.push.qos, copy);
+        burst.downstream.pass_run(&hop.outbox, copies.qos, copy);
     }
 
     /// Copies the encoded messages into the queue, if they are for this neighbour as well and fit
@@ -196,9 +248,16 @@ impl<'a> RunForwarder<'_, 'a> {
     }
 }
 
+/// Returns the neighbours on a route, each with the QoS of the messages there.
+#[inline(always)]
+fn to_all(route: &Route, qos: Qos) -> impl Iterator<Item = (&Hop, Qos)> + Clone {
+    route.remote.iter().map(move |hop| (hop, qos))
+}
+
 /// Messages for one neighbour.
 struct Copies<'r, 'a> {
     head: PushHead<'r>,
+    qos: Qos,
     /// Timestamp of the first message, if this node gives timestamps.
     first: Option<Timestamp>,
     run: &'r PushRun<'a>,

@@ -26,8 +26,8 @@ use zonda_transport::{
 use crate::{
     admin::report_cache::{CachedText, Reports},
     config::Settings,
+    filter::Filters,
     flow::{local_routes::LocalRoutes, stamp::Timestamps},
-    hooks::Filters,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
         clock::unix_ms,
@@ -73,8 +73,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
-    /// Hooks that check messages between neighbours and this node.
-    pub(crate) hooks: Filters,
+    /// Filters of messages between neighbours and this node.
+    pub(crate) filters: Filters,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
     /// Event that wakes the task for periodic work earlier than its timer.
@@ -143,7 +143,7 @@ impl Shared {
             lines: Lines::default(),
             admin_reports: Reports::default(),
             limits: limits::Limits::new(&settings, crate::descriptors::limit()),
-            hooks: Filters::new(&settings),
+            filters: Filters::new(&settings),
             memory: Memory::new(&settings),
             settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),

@@ -86,7 +86,7 @@ impl Node {
             listeners,
             groups: self.groups(),
             limits: self.limits(),
-            filters: self.shared.hooks.samples(),
+            filters: self.shared.filters.samples(),
             usage: self.usage(),
             discovery: self.discovery(),
         }

@@ -19,6 +19,7 @@ use zonda_transport::{
 
 use crate::{
     admin::report_cache::CachedText,
+    filter::BoundCache,
     flow::local_routes::LocalRoutes,
     model::{LinkStatus, Lost},
     node::{
@@ -53,6 +54,8 @@ pub(crate) struct Face {
     pub(crate) holding: Holding,
     /// Pace at which the neighbour takes its messages.
     pub(crate) pace: Pace,
+    /// Filters of its messages, by direction.
+    pub(crate) bound: [BoundCache; 2],
 }
 
 impl Face {

@@ -355,6 +355,7 @@ impl State {
                 spoken,
                 holding,
                 pace: Pace::new(now),
+                bound: Default::default(),
             },
         );
     }
@@ -391,7 +392,7 @@ struct FirstLink {
 }
 
 /// Returns the status of a link that has just come up.
-pub(super) fn status_of(
+pub(crate) fn status_of(
     established: &Established,
     local: Locator,
     remote: Locator,

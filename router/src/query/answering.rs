@@ -36,7 +36,7 @@ impl IncomingQuery {
         wait: Wait,
     ) -> Result<Outcome, AnswerError> {
         self.checked_key(key)?;
-        self.say(&OutgoingReply::sample(key, queryable, sample)?, wait)
+        self.say(OutgoingReply::sample(key, queryable, sample)?, wait)
     }
 
     /// Replies that the query cannot be answered; `payload` is the reason, for the user.
@@ -54,7 +54,7 @@ impl IncomingQuery {
         wait: Wait,
     ) -> Result<Outcome, AnswerError> {
         let unsaid = OutgoingReply::error(&self.query.key, queryable, payload, encoding)?;
-        self.say(&unsaid, wait)
+        self.say(unsaid, wait)
     }
 
     /// Replies like [`IncomingQuery::reply`], but waits by waker, at most for `limit`.
@@ -73,7 +73,7 @@ impl IncomingQuery {
     ) -> Result<Outcome, AnswerError> {
         self.checked_key(key)?;
         let unsaid = OutgoingReply::sample(key, queryable, sample)?;
-        self.say_async(&unsaid, limit).await
+        self.say_async(unsaid, limit).await
     }
 
     /// Replies like [`IncomingQuery::reply_error`], but waits by waker, at most for `limit`.
@@ -91,7 +91,7 @@ impl IncomingQuery {
         limit: Duration,
     ) -> Result<Outcome, AnswerError> {
         let unsaid = OutgoingReply::error(&self.query.key, queryable, payload, encoding)?;
-        self.say_async(&unsaid, limit).await
+        self.say_async(unsaid, limit).await
     }
 
     fn checked_key(&self, key: &KeyExpr<'_>) -> Result<(), AnswerError> {
@@ -105,11 +105,11 @@ impl IncomingQuery {
         })
     }
 
-    fn say(&self, unsaid: &OutgoingReply<'_>, wait: Wait) -> Result<Outcome, AnswerError> {
+    fn say(&self, mut unsaid: OutgoingReply<'_>, wait: Wait) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
         let mut deadline = None;
         loop {
-            let busy = match reply::try_reply(node, self.query.face, self.query.rid, unsaid) {
+            let busy = match reply::try_reply(node, self.query.face, self.query.rid, &mut unsaid) {
                 Ok(outcome) => return Ok(outcome),
                 Err(busy) => busy,
             };
@@ -125,14 +125,14 @@ impl IncomingQuery {
 
     async fn say_async(
         &self,
-        unsaid: &OutgoingReply<'_>,
+        mut unsaid: OutgoingReply<'_>,
         limit: Duration,
     ) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
         let deadline = zonda_runtime::after(limit);
         loop {
             let busy: ReplyBlocked =
-                match reply::try_reply(node, self.query.face, self.query.rid, unsaid) {
+                match reply::try_reply(node, self.query.face, self.query.rid, &mut unsaid) {
                     Ok(outcome) => return Ok(outcome),
                     Err(busy) => busy,
                 };

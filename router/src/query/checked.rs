@@ -5,30 +5,42 @@
 use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 
 use crate::{
-    config::MessageKind,
-    flow::link_filters::{LinkSide, filters_of},
-    hooks::{Filters, MessageView},
-    node::state::State,
+    config::{Flow, MessageKind},
+    filter::{MessageView, bound, decide},
+    node::{shared::Shared, state::State},
+    table::FaceId,
 };
 
-/// Returns the QoS with which a query or reply on `key` passes the filters of a neighbour on one
-/// side; `None` if they reject it, which is counted. `key` is `None` if it could not be resolved. Messages of
-/// this node's own session pass unchanged.
-pub(crate) fn carried(
-    hooks: &Filters,
-    state: &State,
-    side: LinkSide,
-    key: Option<&KeyExpr<'_>>,
-    seen: MessageView,
-) -> Option<Qos> {
-    match hooks.is_empty() {
-        true => Some(seen.qos),
-        false => filters_of(hooks, state, side, key).judge(seen),
+/// A message between this node and the neighbour at `face`, for the filters.
+#[derive(Clone, Copy)]
+pub(crate) struct Filtered<'a> {
+    pub(crate) face: FaceId,
+    /// The key; `None` if it could not be resolved.
+    pub(crate) key: Option<&'a KeyExpr<'a>>,
+    pub(crate) view: MessageView,
+}
+
+impl Filtered<'_> {
+    /// Returns the QoS with which the message passes the filters of its source; `None` if they drop
+    /// it.
+    pub(crate) fn ingress(self, shared: &Shared, state: &mut State) -> Option<Qos> {
+        self.pass(shared, state, Flow::Ingress)
+    }
+
+    /// Returns the QoS with which the message passes the filters of its destination; `None` if they
+    /// drop it.
+    pub(crate) fn egress(self, shared: &Shared, state: &mut State) -> Option<Qos> {
+        self.pass(shared, state, Flow::Egress)
+    }
+
+    fn pass(self, shared: &Shared, state: &mut State, flow: Flow) -> Option<Qos> {
+        let bound = bound(&shared.filters, state, self.face, flow, self.key);
+        decide(&bound, self.view)
     }
 }
 
 /// Returns the filters' view of a query with a payload of `payload_len` bytes.
-pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> MessageView {
+pub(crate) fn view_of_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> MessageView {
     MessageView {
         kind: MessageKind::Query,
         payload: payload_len,
@@ -40,7 +52,7 @@ pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> Mes
 
 /// Returns the filters' view of a reply with a payload of `payload_len` bytes. A delete has no
 /// payload.
-pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> MessageView {
+pub(crate) fn view_of_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> MessageView {
     let (payload, attachment) = match body {
         ResponseBody::Reply(reply) => match &reply.payload {
             PushBody::Put(put) => (payload_len, put.attachment),

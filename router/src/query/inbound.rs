@@ -6,7 +6,8 @@
 use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{
-    KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal, ResponseHead,
+    KeyExpr, NodeId, Qos, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal,
+    ResponseHead,
 };
 use zonda_transport::protocol::{
     rx::Context,
@@ -14,13 +15,13 @@ use zonda_transport::protocol::{
 };
 
 use crate::{
-    flow::{deliver::EgressWork, link_filters::LinkSide, read_cycle::ReadCycle},
-    hooks::MessageView,
+    filter::MessageView,
+    flow::{deliver::EgressWork, read_cycle::ReadCycle},
     node::{log::log, shared::Shared, state::State},
     query::{
         after::After,
         answering::{self, AskedBranch},
-        checked::{carried, payload_len, seen_query, seen_reply},
+        checked::{Filtered, payload_len, view_of_query, view_of_reply},
         heads::{self, PassedHead},
         incoming::IncomingQuery,
         open::{Next, OpenQuery},
@@ -39,17 +40,35 @@ struct ForwardedQuery<'a> {
     raw_body: &'a [u8],
     key: &'a KeyExpr<'static>,
     context: &'a Context<'a>,
-    seen: MessageView,
+    view: MessageView,
     shared: &'a Shared,
 }
 
+/// Progress of a received query until its destinations are known.
+#[derive(Default)]
+pub(crate) struct QueryProgress {
+    search: QuerySearch,
+    /// QoS with which it passed the filters of its source; `None` before they have decided.
+    passed: Option<Qos>,
+}
+
+impl QueryProgress {
+    /// Begins with a query of this routing context.
+    pub(crate) fn new(node_id: NodeId) -> QueryProgress {
+        QueryProgress {
+            search: QuerySearch::with_node_id(node_id),
+            passed: None,
+        }
+    }
+}
+
 /// Handles a REQUEST from a neighbour. Returns false if the search for destinations is not
-/// finished; `search` holds its state, and the caller calls again with the same request.
+/// finished; `progress` holds its state, and the caller calls again with the same request.
 pub(crate) fn take_question(
     shared: &Shared,
     face: FaceId,
     context: &Context<'_>,
-    search: &mut QuerySearch,
+    progress: &mut QueryProgress,
     burst: &mut ReadCycle,
 ) -> bool {
     let Ok((mut request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
@@ -66,20 +85,11 @@ pub(crate) fn take_question(
             hears_of_losses: request.hears_of_losses,
         };
         // A query with an unknown key id, or one that the filters reject, ends at once.
-        let key = state.table.declared_key(face, &request.wire_expr);
-        let Some(key) = key.map(KeyExpr::into_owned) else {
+        let Some((key, view)) = enter(shared, state, face, &request, progress) else {
             state.table.refuse_query(asker);
             return;
         };
-        let payload_len = request.body.body.map_or(0, |b| b.payload.len());
-        let seen = seen_query(&request.body, payload_len, request.qos);
-        let side = LinkSide::ingress(face);
-        let Some(qos) = carried(&shared.hooks, state, side, Some(&key), seen) else {
-            state.table.refuse_query(asker);
-            return;
-        };
-        request.qos = qos;
-        let seen = MessageView { qos, ..seen };
+        request.qos = view.qos;
         let timeout = request
             .timeout
             .unwrap_or_else(|| shared.settings.query_timeout);
@@ -95,7 +105,9 @@ pub(crate) fn take_question(
         };
         // The table finds the destinations, in several calls if it has to.
         let now = std::time::Instant::now();
-        let disposal = state.table.search_query(face, &ask, now, search);
+        let disposal = state
+            .table
+            .search_query(face, &ask, now, &mut progress.search);
         is_done = disposal.is_some();
         if let Some(QueryDispatch::Sent(branches)) = disposal {
             let passing = ForwardedQuery {
@@ -103,7 +115,7 @@ pub(crate) fn take_question(
                 raw_body,
                 key: &key,
                 context,
-                seen,
+                view,
                 shared,
             };
             shared.wake_clock(state);
@@ -113,6 +125,31 @@ pub(crate) fn take_question(
     });
     burst.follow(after);
     is_done
+}
+
+/// Returns the key of a query and its view behind the filters of its source, which decide once;
+/// `None` if they drop it, or the key cannot be used.
+fn enter(
+    shared: &Shared,
+    state: &mut State,
+    face: FaceId,
+    request: &Request<'_>,
+    progress: &mut QueryProgress,
+) -> Option<(KeyExpr<'static>, MessageView)> {
+    let key = state.table.declared_key(face, &request.wire_expr)?;
+    let key = key.into_owned();
+    let payload_len = request.body.body.map_or(0, |body| body.payload.len());
+    let view = view_of_query(&request.body, payload_len, request.qos);
+    if progress.passed.is_none() {
+        let filtered = Filtered {
+            face,
+            key: Some(&key),
+            view,
+        };
+        progress.passed = Some(filtered.ingress(shared, state)?);
+    }
+    let qos = progress.passed?;
+    Some((key, MessageView { qos, ..view }))
 }
 
 /// Handles a RESPONSE from a neighbour.
@@ -143,12 +180,14 @@ pub(crate) fn take_answer(
         },
     };
     // Filters of both links decide, the replying one's first.
-    let seen = seen_reply(&response.body, payload_len(&response.body), asker.qos);
-    let passes = |side| {
-        let carried = carried(&shared.hooks, &state, side, key.as_ref(), seen);
-        carried.is_some()
+    let filtered = |face| Filtered {
+        face,
+        key: key.as_ref(),
+        view: view_of_reply(&response.body, payload_len(&response.body), asker.qos),
     };
-    if !passes(LinkSide::ingress(face)) || !passes(LinkSide::egress(asker.face)) {
+    if filtered(face).ingress(shared, &mut state).is_none()
+        || filtered(asker.face).egress(shared, &mut state).is_none()
+    {
         return;
     }
     // The asker is this node's session.
@@ -219,8 +258,12 @@ impl ForwardedQuery<'_> {
     fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut EgressWork) {
         for hop in &branches.hops {
             // The filters of the neighbour's links may change the QoS or reject the query.
-            let (side, key) = (LinkSide::egress(hop.face), Some(self.key));
-            let Some(qos) = carried(&self.shared.hooks, state, side, key, self.seen) else {
+            let filtered = Filtered {
+                face: hop.face,
+                key: Some(self.key),
+                view: self.view,
+            };
+            let Some(qos) = filtered.egress(self.shared, state) else {
                 state.table.finish_branch(hop.face, hop.rid);
                 continue;
             };

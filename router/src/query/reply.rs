@@ -22,7 +22,6 @@ use crate::{
         backpressure,
         deliver::{keep, offer_later, write},
         head::{MESSAGE_BYTES_MAX, body},
-        link_filters::LinkSide,
     },
     model::{Outcome, Publication, SampleKind, Value},
     node::{
@@ -31,7 +30,7 @@ use crate::{
     },
     query::{
         after::{After, Call},
-        checked::{carried, seen_reply},
+        checked::{Filtered, view_of_reply},
         errors::AnswerError,
         heads::{ReplyHead, may_drop, response},
         incoming::QueryableId,
@@ -49,6 +48,8 @@ pub(crate) struct OutgoingReply<'a> {
     eid: u32,
     body: ResponseBody<'a>,
     payload: Value<'a>,
+    /// True once the filters of the asker have let it pass.
+    has_passed: bool,
 }
 
 /// The reason why an attempt to reply failed, and the room to wait for.
@@ -141,6 +142,7 @@ impl<'a> OutgoingReply<'a> {
             eid: queryable.0,
             body: ResponseBody::Reply(reply),
             payload,
+            has_passed: false,
         })
     }
 
@@ -162,6 +164,7 @@ impl<'a> OutgoingReply<'a> {
             eid: queryable.0,
             body: ResponseBody::Err(error),
             payload,
+            has_passed: false,
         })
     }
 
@@ -179,14 +182,14 @@ pub(crate) fn try_reply(
     shared: &Shared,
     face: FaceId,
     rid: u32,
-    unsaid: &OutgoingReply<'_>,
+    unsaid: &mut OutgoingReply<'_>,
 ) -> Result<Outcome, ReplyBlocked> {
     shared.may_send().map_err(AnswerError::from)?;
     let responder = EntityGlobalId {
         zid: shared.zid,
         eid: unsaid.eid,
     };
-    let state = shared.state.lock();
+    let mut state = shared.state.lock();
     let asker = state
         .table
         .origin_of_query(face, rid)
@@ -212,16 +215,16 @@ pub(crate) fn try_reply(
         return Ok(Outcome::Sent);
     }
     // The asker is a neighbour: a reply that its filters reject counts as sent.
-    let seen = seen_reply(&unsaid.body, unsaid.payload.size(), asker.qos);
-    let carried = carried(
-        &shared.hooks,
-        &state,
-        LinkSide::egress(asker.face),
-        Some(unsaid.key),
-        seen,
-    );
-    if carried.is_none() {
-        return Ok(Outcome::Sent);
+    if !unsaid.has_passed {
+        let filtered = Filtered {
+            face: asker.face,
+            key: Some(unsaid.key),
+            view: view_of_reply(&unsaid.body, unsaid.payload.size(), asker.qos),
+        };
+        if filtered.egress(shared, &mut state).is_none() {
+            return Ok(Outcome::Sent);
+        }
+        unsaid.has_passed = true;
     }
     let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
     let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);

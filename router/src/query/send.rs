@@ -8,12 +8,12 @@ use zonda_codec::{Query, QueryBody, RawExtensions, Request};
 use zonda_transport::protocol::tx::Tail;
 
 use crate::{
-    flow::{deliver::keep, link_filters::LinkSide},
+    flow::deliver::keep,
     node::{shared::Shared, state::State},
     query::{
         after::After,
         answering::{self, AskedBranch},
-        checked::{carried, seen_query},
+        checked::{Filtered, view_of_query},
         heads::RequestHead,
         incoming::IncomingQuery,
         outgoing::OutgoingQuery,
@@ -44,18 +44,16 @@ pub(crate) fn send_to_all(
         attachment: query.attachment,
         unknown: RawExtensions::default(),
     };
-    let seen = seen_query(&request, payload.bytes().len(), query.qos);
+    let view = view_of_query(&request, payload.bytes().len(), query.qos);
     // Each neighbour gets the query with its own number; a branch whose filters reject it ends
     // at once.
     for hop in &branches.hops {
-        let carried = carried(
-            &shared.hooks,
-            state,
-            LinkSide::egress(hop.face),
-            Some(query.key),
-            seen,
-        );
-        let Some(qos) = carried else {
+        let filtered = Filtered {
+            face: hop.face,
+            key: Some(query.key),
+            view,
+        };
+        let Some(qos) = filtered.egress(shared, state) else {
             state.table.finish_branch(hop.face, hop.rid);
             continue;
         };

@@ -36,7 +36,7 @@ fn route(key: &str, outboxes: &[&Arc<Outbox>]) -> Arc<Route> {
         key: KeyExpr::new(key.to_owned()).expect("a key"),
         remote: outboxes.iter().map(hop).collect(),
         local: Default::default(),
-        hooked: None,
+        filtered: None,
     })
 }
 

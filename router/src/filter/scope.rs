@@ -6,21 +6,21 @@ use zonda_codec::KeyExpr;
 
 use crate::config::{Flow, Scope};
 
-use super::LinkFacts;
+use super::contract::Subject;
 
-/// Returns true if a rule may apply to messages on `key` that pass these links in direction
-/// `flow`. Without a key, the message may be on any key.
+/// Returns true if a rule may apply to messages on `key` between `subject` and this node in
+/// direction `flow`. Without a key, the message may be on any key.
 pub(super) fn is_in(
     scope: &Scope,
-    links: &LinkFacts,
+    subject: &Subject<'_>,
     flow: Flow,
     key: Option<&KeyExpr<'_>>,
 ) -> bool {
     let zids = scope.zids.as_ref();
     scope.flows.contains(&flow)
-        && zids.is_none_or(|zids| zids.contains(&links.zid))
-        && has_one_of(&scope.protocols, &links.protocols)
-        && has_one_of(&scope.interfaces, &links.interfaces)
+        && zids.is_none_or(|zids| zids.contains(&subject.peer.zid))
+        && has_one_of(&scope.protocols, &subject.protocols)
+        && has_one_of(&scope.interfaces, &subject.interfaces)
         && has_key(scope, key)
 }
 

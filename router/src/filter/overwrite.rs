@@ -9,7 +9,10 @@ use zonda_codec::{KeyExpr, Qos};
 
 use crate::config::{Flow, NetworkRule, Overwrite};
 
-use super::{Filter, LinkFacts, MessageView, RouteFilter, scope};
+use super::{
+    contract::{BoundFilter, Decision, Filter, MessageView, Subject},
+    scope,
+};
 
 /// The rules of a node.
 #[derive(Debug)]
@@ -27,18 +30,18 @@ impl OverwriteFilter {
 }
 
 impl Filter for OverwriteFilter {
-    fn check(
+    fn bind(
         &self,
-        links: &LinkFacts,
+        subject: &Subject<'_>,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Option<Box<dyn RouteFilter>> {
+    ) -> Option<Box<dyn BoundFilter>> {
         // Rules cannot be selected without a key, so the message stays unchanged.
         key?;
         let here = self
             .rules
             .iter()
-            .filter(|rule| scope::is_in(&rule.scope, links, flow, key));
+            .filter(|rule| scope::is_in(&rule.scope, subject, flow, key));
         let here: Vec<_> = here.cloned().collect();
         (!here.is_empty()).then(|| Box::new(Rules(here)) as _)
     }
@@ -50,21 +53,19 @@ impl Filter for OverwriteFilter {
     }
 }
 
-/// The rules for one neighbour and direction on a route.
+/// The rules for one neighbour, direction and key.
 struct Rules(Vec<Arc<NetworkRule>>);
 
-impl RouteFilter for Rules {
-    fn carried(&self, mut seen: MessageView) -> Option<Qos> {
+impl BoundFilter for Rules {
+    fn decide(&self, message: &MessageView) -> Decision {
+        let mut seen = *message;
         for rule in &self.0 {
             if is_for(rule, seen) {
                 seen.qos = changed(&rule.overwrite, seen.qos);
             }
         }
-        Some(seen.qos)
+        Decision::PassAs(seen.qos)
     }
-
-    /// Does nothing, because every message passes.
-    fn note_dropped(&self, _: MessageView) {}
 }
 
 /// Returns true if a rule applies to a message whose links and key match.
@@ -93,10 +94,13 @@ fn changed(by: &Overwrite, before: Qos) -> Qos {
 
 #[cfg(test)]
 mod tests {
-    use zonda_codec::{CongestionControl, Priority, Reliability};
+    use zonda_codec::{CongestionControl, Priority};
 
     use super::*;
-    use crate::config::{Config, MessageKind};
+    use crate::{
+        config::Config,
+        filter::tests::{put, status, subject},
+    };
 
     const BEFORE: Qos = Qos::new(Priority::DataLow, CongestionControl::Drop, false);
 
@@ -106,23 +110,16 @@ mod tests {
         config
             .insert_json5("qos/network", rules)
             .expect("they are rules");
-        let hook = OverwriteFilter::new(&config.settings().network_rules);
-        let links = LinkFacts {
-            zid: "a1".parse().expect("an id"),
-            protocols: vec!["tcp".into(), "tls".into()],
-            interfaces: vec!["lo".into()],
+        let filter = OverwriteFilter::new(&config.settings().network_rules).expect("rules");
+        let (key, status) = (KeyExpr::try_from(key).expect("a key"), status());
+        let subject = subject(&status, &["tcp", "tls"]);
+        let Some(bound) = filter.bind(&subject, Flow::Egress, Some(&key)) else {
+            return BEFORE;
         };
-        let key = KeyExpr::try_from(key).expect("a key");
-        let check = hook.and_then(|hook| hook.check(&links, Flow::Egress, Some(&key)));
-        // The message that the rules are applied to.
-        let seen = MessageView {
-            kind: MessageKind::Put,
-            payload,
-            attachment: 0,
-            qos: BEFORE,
-            reliability: Reliability::Reliable,
-        };
-        check.map_or(BEFORE, |check| check.carried(seen).expect("all pass"))
+        match bound.decide(&put(payload, BEFORE)) {
+            Decision::PassAs(qos) => qos,
+            other => panic!("all pass: {other:?}"),
+        }
     }
 
     #[test]

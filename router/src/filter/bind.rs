@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Binding of filters to neighbours.
+
+use std::net::SocketAddr;
+
+use zonda_codec::{KeyExpr, Locator};
+
+use crate::{
+    config::Flow,
+    node::state::{Face, State},
+    scouting::this_host,
+    table::{FaceId, scouting::Interface},
+};
+
+use super::{bound::Bound, contract::Subject, filters::Filters};
+
+/// Returns the filters of messages on `key` between the neighbour at `face` and this node; `None`
+/// for this node's own session. They are bound once for each key, as long as the cache has room.
+pub(crate) fn bound(
+    filters: &Filters,
+    state: &mut State,
+    face: FaceId,
+    flow: Flow,
+    key: Option<&KeyExpr<'_>>,
+) -> Bound {
+    if filters.is_empty() {
+        return None;
+    }
+    let face = state.faces.get_mut(&face)?;
+    let text = key.map_or("", |key| key.as_str());
+    if let Some(known) = face.bound[flow as usize].get(text) {
+        return known.clone();
+    }
+    bind(filters, face, flow, key)
+}
+
+#[cold]
+fn bind(filters: &Filters, face: &mut Face, flow: Flow, key: Option<&KeyExpr<'_>>) -> Bound {
+    let subject = subject(face, filters.need_interfaces());
+    let bound = filters.bind(&subject, flow, key);
+    let text = key.map_or("", |key| key.as_str());
+    face.bound[flow as usize].insert(text, bound.clone());
+    bound
+}
+
+/// Returns the neighbour behind a face, with its interfaces only if `with_interfaces`.
+fn subject(face: &Face, with_interfaces: bool) -> Subject<'_> {
+    let places = face.places();
+    let local = places.iter().map(|(local, _)| local);
+    let interfaces = match with_interfaces {
+        true => interfaces_of(local.clone()),
+        false => Vec::new(),
+    };
+    Subject {
+        peer: &face.status,
+        protocols: local.map(|local| local.proto().to_owned()).collect(),
+        interfaces,
+    }
+}
+
+/// Returns the interfaces that have the addresses of these ends of links.
+///
+/// # Blocking
+/// A system call at most every ten seconds.
+#[cold]
+fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
+    let host = this_host();
+    let of_end = |end: &Locator| {
+        let at: SocketAddr = end.address().parse().ok()?;
+        let has = |interface: &&Interface| {
+            let addresses = &interface.addresses;
+            addresses.iter().any(|own| own.ip == at.ip().to_canonical())
+        };
+        host.0.iter().find(has).map(|found| found.name.clone())
+    };
+    ends.filter_map(of_end).collect()
+}

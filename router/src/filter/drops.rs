@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Counters of messages that filters dropped.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{
+    config::{Flow, MessageKind},
+    metrics::{
+        Metric, Sample,
+        table::{LOW_PASS_BYTES, LOW_PASS_MESSAGES},
+    },
+};
+
+use super::contract::{MessageView, Reason};
+
+impl Reason {
+    /// Returns the metrics of dropped messages and of their bytes.
+    fn metrics(self) -> [&'static Metric; 2] {
+        match self {
+            Reason::Size => [&LOW_PASS_MESSAGES, &LOW_PASS_BYTES],
+        }
+    }
+
+    /// Returns the kinds of messages that are dropped for this reason.
+    fn kinds(self) -> &'static [MessageKind] {
+        match self {
+            Reason::Size => &MessageKind::ALL,
+        }
+    }
+}
+
+/// Numbers of dropped messages and of their bytes, by reason, direction and kind.
+#[derive(Debug, Default)]
+pub(super) struct Drops([[[[AtomicU64; 2]; MessageKind::ALL.len()]; 2]; 1]);
+
+impl Drops {
+    pub(super) fn count(&self, reason: Reason, flow: Flow, message: &MessageView) {
+        let [messages, bytes] = &self.0[reason as usize][flow as usize][message.kind as usize];
+        messages.fetch_add(1, Ordering::Relaxed);
+        bytes.fetch_add(message.bytes() as u64, Ordering::Relaxed);
+    }
+
+    /// Returns the counters of a reason.
+    pub(super) fn samples(&self, reason: Reason) -> impl Iterator<Item = Sample> {
+        let of = move |flow: Flow, kind: MessageKind| {
+            let counts = self.0[reason as usize][flow as usize][kind as usize].each_ref();
+            let counts = reason.metrics().into_iter().zip(counts);
+            counts.map(move |(metric, count)| {
+                let sample = Sample::of(metric, count.load(Ordering::Relaxed));
+                let sample = sample.with("flow", flow.name());
+                sample.with("message", kind.name())
+            })
+        };
+        let flows = [Flow::Ingress, Flow::Egress].into_iter();
+        flows.flat_map(move |flow| reason.kinds().iter().flat_map(move |kind| of(flow, *kind)))
+    }
+}

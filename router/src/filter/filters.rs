@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The filters of a node.
+
+use std::sync::Arc;
+
+use zonda_codec::KeyExpr;
+
+use crate::{
+    config::{Flow, Settings},
+    metrics::Sample,
+};
+
+use super::{
+    bound::{Bound, BoundFilters},
+    contract::{Filter, Subject},
+    drops::Drops,
+    low_pass::LowPassFilter,
+    overwrite::OverwriteFilter,
+};
+
+/// The filters that a node's configuration defines, in the order in which they decide.
+#[derive(Default)]
+pub(crate) struct Filters {
+    all: Vec<Box<dyn Filter>>,
+    drops: Arc<Drops>,
+}
+
+impl Filters {
+    pub(crate) fn new(settings: &Settings) -> Filters {
+        let mut all: Vec<Box<dyn Filter>> = Vec::new();
+        all.extend(OverwriteFilter::new(&settings.network_rules).map(|one| Box::new(one) as _));
+        all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Box::new(one) as _));
+        #[cfg(test)]
+        all.extend(super::tests::planted());
+        let drops = Arc::default();
+        Filters { all, drops }
+    }
+
+    /// Returns true if there is no filter.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn need_interfaces(&self) -> bool {
+        self.all.iter().any(|filter| filter.needs_interfaces())
+    }
+
+    /// Binds all filters; `None` if all of them let every message pass.
+    pub(super) fn bind(
+        &self,
+        subject: &Subject<'_>,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Bound {
+        let each = self.all.iter();
+        let each: Box<[_]> = each.filter_map(|f| f.bind(subject, flow, key)).collect();
+        (!each.is_empty()).then(|| Arc::new(BoundFilters::new(each, flow, &self.drops)))
+    }
+
+    /// Returns the counters of dropped messages.
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        let reasons = self.all.iter().filter_map(|filter| filter.reason());
+        reasons.flat_map(|why| self.drops.samples(why)).collect()
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Filters of messages between a neighbour and this node: a size limit, changes of QoS, and later
+//! access control and rate limits. One file each.
+//!
+//! A [`Filter`] is bound to a neighbour, a direction and a key; the result decides about each
+//! message once. Bound filters are cached per neighbour and key, and are part of the routes that
+//! data messages take ([`FilteredRoute`]). A route without them is the same as without filters, and
+//! costs the same.
+
+mod bind;
+mod bound;
+mod contract;
+mod drops;
+mod filters;
+mod low_pass;
+mod overwrite;
+mod route;
+mod scope;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use bind::bound;
+pub(crate) use bound::{BoundCache, decide};
+pub(crate) use contract::MessageView;
+pub(crate) use filters::Filters;
+pub(crate) use route::{FilteredRoute, view_of};
