@@ -10,6 +10,9 @@
 mod admission;
 mod announce;
 mod counts;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzed;
 mod members;
 mod other_routers;
 mod receive;

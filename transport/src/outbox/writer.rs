@@ -3,7 +3,9 @@
 //! takes other senders' queued batches along.
 
 use std::{
+    future::{Future, poll_fn},
     io,
+    pin::pin,
     sync::atomic::Ordering,
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -30,6 +32,10 @@ const FREE_MAX: usize = 8;
 /// Maximum size of buffers that belonged to fragments with a shared payload, and are not worth
 /// keeping.
 const BUFFER_BYTES_MIN: usize = 512;
+
+/// Bytes after which a write leaves the rest to the driver, whatever the socket takes: some half
+/// millisecond, for which the tasks of other links wait where all threads of the runtime write.
+const TURN_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// State of the writer: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
@@ -142,9 +148,23 @@ impl DrainedLanes {
     }
 }
 
+/// Waits for the socket. Returns false if it took bytes at once.
+async fn wait_watched(writable: impl Future<Output = io::Result<()>>) -> io::Result<bool> {
+    let mut writable = pin!(writable);
+    let mut has_waited = false;
+    let result = poll_fn(|context| {
+        let polled = writable.as_mut().poll(context);
+        has_waited |= polled.is_pending();
+        polled
+    })
+    .await;
+    result.map(|()| has_waited)
+}
+
 impl Outbox {
-    /// Writes as the elected thread, until the socket is full or has all that is ready, and ends
-    /// its election. Returns its next step, and payloads to be dropped before that step.
+    /// Writes as the elected thread, until the socket is full or has all that is ready, or for one
+    /// turn, and ends its election. Returns its next step, and payloads to be dropped before that
+    /// step.
     ///
     /// Messages that other threads add during the write are not followed: those threads write
     /// themselves, demand a write, or leave it to the next tick.
@@ -191,6 +211,7 @@ impl Outbox {
         // Senders that wait for room are woken once the socket has taken the batches that left
         // their lane: the remaining batches go back.
         let mut drained = DrainedLanes::default();
+        let mut written = 0;
         loop {
             // No batch is written after the end, so that the lost messages can be counted.
             if self.is_closed() {
@@ -209,7 +230,11 @@ impl Outbox {
                         if all {
                             return WriteEnd::Done;
                         }
-                        continue;
+                        // Leave the rest to the driver, which lets other tasks run in between.
+                        written += count;
+                        if written < TURN_BYTES_MAX {
+                            continue;
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -374,9 +399,13 @@ impl Outbox {
             if self.election.apply(Change::DriverWaits) == Action::LookAgain {
                 runtime.sleep_until(clock::now() + MOMENT).await;
                 self.election.apply(Change::DriverWoke);
-            } else {
-                writer.writable().await?;
-                drop(self.resume());
+                continue;
+            }
+            let has_waited = wait_watched(writer.writable()).await?;
+            drop(self.resume());
+            // A socket whose peer reads as fast as this task writes never makes it wait.
+            if !has_waited && self.is_blocked() {
+                runtime.yield_now().await;
             }
         }
         self.flush();

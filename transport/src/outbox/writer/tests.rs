@@ -107,6 +107,11 @@ fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     done
 }
 
+/// Writes all that is queued, in as many turns as it takes.
+fn write_all(outbox: &Outbox, wire: &mut Vec<u8>) {
+    while !write(outbox, wire, usize::MAX) {}
+}
+
 /// Bytes as a peer reads them.
 #[derive(Default)]
 struct Heard {
@@ -167,7 +172,7 @@ fn an_urgent_message_waits_for_the_batch_under_way_alone() {
         assert!(!write(&outbox, &mut wire, taken));
         assert_eq!(wire.len(), taken);
         push(&outbox, URGENT, &numbered(3, 8));
-        assert!(write(&outbox, &mut wire, usize::MAX));
+        write_all(&outbox, &mut wire);
         let mut at = 0;
         let urgent = batches(&wire).into_iter().find_map(|batch| {
             let begin = at;
@@ -293,7 +298,7 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
                     assert_eq!(outbox.queued_bytes(), before);
                 }
             }
-            assert!(write(&outbox, &mut wire, usize::MAX));
+            write_all(&outbox, &mut wire);
             let last = heard(&wire).messages.last().map(|m| (m.1, m.2));
             let expected = match has_room {
                 true => (17, size),
@@ -465,4 +470,25 @@ fn what_another_sender_is_about_to_write_is_not_with_the_socket() {
     assert!(!outbox.flush(), "nothing is written");
     assert_eq!(outbox.finish(WriteEnd::Done), Action::Again);
     assert!(outbox.flush(), "the socket has room");
+}
+
+/// The socket takes all that it is given: a large message leaves in turns, between which the
+/// driver has the socket.
+#[test]
+fn a_write_ends_after_its_turn() {
+    let outbox = outbox();
+    push(&outbox, DATA, &numbered(7, 5 * TURN_BYTES_MAX));
+    let (mut wire, mut turns, mut is_done) = (Vec::new(), 0, false);
+    while !is_done {
+        let before = wire.len();
+        is_done = write(&outbox, &mut wire, usize::MAX);
+        let turn = wire.len() - before;
+        assert!(
+            turn < TURN_BYTES_MAX + (1 << 20),
+            "{turn} bytes in one turn"
+        );
+        turns += 1;
+    }
+    assert!(turns > 4, "{turns} turns");
+    assert_eq!(heard(&wire).messages.len(), 1);
 }
