@@ -72,6 +72,12 @@ impl InterestOptions {
     pub const fn contains(self, other: InterestOptions) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// Returns the options without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: InterestOptions) -> Self {
+        InterestOptions(self.0 & !other.0)
+    }
 }
 
 impl BitOr for InterestOptions {

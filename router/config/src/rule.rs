@@ -37,11 +37,34 @@ pub enum MessageKind {
     Query,
     /// A reply with a value or an error.
     Reply,
+    /// A declaration of a subscriber.
+    DeclareSubscriber,
+    /// A declaration of a queryable.
+    DeclareQueryable,
+    /// A declaration of a liveliness token.
+    LivelinessToken,
+    /// An interest in liveliness tokens that come and go.
+    DeclareLivelinessSubscriber,
+    /// A query for the liveliness tokens that exist.
+    LivelinessQuery,
 }
 
 impl MessageKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [MessageKind; 4] = [
+    pub const ALL: [MessageKind; 9] = [
+        MessageKind::Put,
+        MessageKind::Delete,
+        MessageKind::Query,
+        MessageKind::Reply,
+        MessageKind::DeclareSubscriber,
+        MessageKind::DeclareQueryable,
+        MessageKind::LivelinessToken,
+        MessageKind::DeclareLivelinessSubscriber,
+        MessageKind::LivelinessQuery,
+    ];
+
+    /// Kinds with a payload: those that rules about sizes and QoS name.
+    pub const DATA: [MessageKind; 4] = [
         MessageKind::Put,
         MessageKind::Delete,
         MessageKind::Query,
@@ -56,6 +79,11 @@ impl MessageKind {
             MessageKind::Delete => "delete",
             MessageKind::Query => "query",
             MessageKind::Reply => "reply",
+            MessageKind::DeclareSubscriber => "declare_subscriber",
+            MessageKind::DeclareQueryable => "declare_queryable",
+            MessageKind::LivelinessToken => "liveliness_token",
+            MessageKind::DeclareLivelinessSubscriber => "declare_liveliness_subscriber",
+            MessageKind::LivelinessQuery => "liveliness_query",
         }
     }
 }
@@ -155,9 +183,9 @@ pub(super) fn flow(text: &str) -> Result<Flow, String> {
     }
 }
 
-/// Reads a kind of message.
+/// Reads a kind of message with a payload.
 pub(super) fn kind(text: &str) -> Result<MessageKind, String> {
-    let found = MessageKind::ALL
+    let found = MessageKind::DATA
         .into_iter()
         .find(|kind| kind.name() == text);
     found.ok_or_else(|| format!("{text:?} is none of put, delete, query, reply"))

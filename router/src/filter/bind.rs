@@ -44,6 +44,14 @@ fn bind(filters: &Filters, face: &mut Face, flow: Flow, key: Option<&KeyExpr<'_>
     bound
 }
 
+/// Drops the bound filters of a neighbour whose links have changed, and the routes with them.
+pub(crate) fn forget_bound(filters: &Filters, state: &mut State, face: FaceId) {
+    if let Some(face) = state.faces.get_mut(&face).filter(|_| !filters.is_empty()) {
+        face.bound = Default::default();
+        state.table.outdate_routes();
+    }
+}
+
 /// Returns the neighbour behind a face, with its interfaces only if `with_interfaces`.
 fn subject(face: &Face, with_interfaces: bool) -> Subject<'_> {
     let places = face.places();

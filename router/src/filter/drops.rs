@@ -25,7 +25,7 @@ impl Reason {
     /// Returns the kinds of messages that are dropped for this reason.
     fn kinds(self) -> &'static [MessageKind] {
         match self {
-            Reason::Size => &MessageKind::ALL,
+            Reason::Size => &MessageKind::DATA,
         }
     }
 }

@@ -11,6 +11,7 @@
 mod bind;
 mod bound;
 mod contract;
+mod declared;
 mod drops;
 mod filters;
 mod low_pass;
@@ -20,8 +21,9 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bind::bound;
+pub(crate) use bind::{bound, forget_bound};
 pub(crate) use bound::{BoundCache, decide};
 pub(crate) use contract::MessageView;
+pub(crate) use declared::{take_declare, take_interest};
 pub(crate) use filters::Filters;
 pub(crate) use route::{FilteredRoute, view_of};

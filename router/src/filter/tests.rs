@@ -23,12 +23,13 @@ use crate::{
     metrics::table::{LOW_PASS_BYTES, LOW_PASS_MESSAGES},
     model::{LinkStatus, Publication, SampleKind, Value, Wait},
     node::Node,
+    notify::listeners::{Listen, Taken},
     peers::admit::status_of,
     query::{
         IncomingQuery, IncomingReply, OpenQuery, OpenedQueryable, OutgoingQuery, QueryEnd,
         QuerySink, QueryableId, ReplySink,
     },
-    table::Locality,
+    table::{Locality, Notice},
 };
 
 /// Deadline that never passes in a test that works.
@@ -467,4 +468,106 @@ fn dropped_messages_are_counted_by_direction_and_kind() {
             (LOW_PASS_BYTES.name, labels, 11)
         ]
     );
+}
+
+/// Listener that counts live tokens and notes the end.
+#[derive(Default)]
+struct Tokens(Arc<Mutex<(usize, bool)>>);
+
+impl Listen for Tokens {
+    fn notice(&self, notice: Notice) -> Option<Taken> {
+        let mut got = self.0.lock().unwrap();
+        match notice {
+            Notice::Token { alive: true, .. } => got.0 += 1,
+            Notice::End { .. } => got.1 = true,
+            _ => {}
+        }
+        None
+    }
+}
+
+/// Queries the tokens of a key; returns their number.
+fn ask_tokens(node: &Node, text: &str) -> usize {
+    let tokens = Arc::new(Tokens::default());
+    let listen = Arc::clone(&tokens) as Arc<dyn Listen>;
+    node.ask_tokens(&key(text), LONG, listen)
+        .expect("it is asked");
+    until("the query ends", || tokens.0.lock().unwrap().1);
+    let (count, _) = *tokens.0.lock().unwrap();
+    count
+}
+
+const DECLARED: [MessageKind; 5] = [
+    MessageKind::DeclareSubscriber,
+    MessageKind::DeclareQueryable,
+    MessageKind::LivelinessToken,
+    MessageKind::DeclareLivelinessSubscriber,
+    MessageKind::LivelinessQuery,
+];
+
+impl Scene {
+    /// Lets the left client make a declaration of this kind; returns true if the declaration has
+    /// reached the router, or the right client's token the left one.
+    fn declare(&self, kind: MessageKind) -> bool {
+        let at = |zid| self.recorder.count(Flow::Ingress, kind, zid, "a") > 0;
+        let decided = || until("it is decided", || at(self.left.zid()));
+        match kind {
+            MessageKind::DeclareSubscriber => {
+                subscribe(&self.left, "a");
+                decided();
+                let publisher = self.router.declare_publisher(&key("a"));
+                publisher.expect("declared").has_matching_subscribers()
+            }
+            MessageKind::DeclareQueryable => {
+                answer(&self.left, "a");
+                decided();
+                let querier = self.router.declare_querier(&key("a")).expect("declared");
+                querier.has_matching_queryables(Target::BestMatching)
+            }
+            MessageKind::LivelinessToken => {
+                self.left.declare_token(&key("a")).expect("declared");
+                decided();
+                ask_tokens(&self.router, "a") > 0
+            }
+            MessageKind::DeclareLivelinessSubscriber => {
+                self.right.declare_token(&key("a")).expect("declared");
+                until("the token is known", || ask_tokens(&self.router, "a") == 1);
+                let tokens = Arc::new(Tokens::default());
+                let listen = Arc::clone(&tokens) as Arc<dyn Listen>;
+                let declared = self.left.declare_token_listener(&key("a"), true, listen);
+                declared.expect("declared");
+                decided();
+                // the answer to the query comes after the answer to the interest
+                assert_eq!(ask_tokens(&self.left, "a"), 1);
+                tokens.0.lock().unwrap().0 > 0
+            }
+            _ => {
+                self.right.declare_token(&key("a")).expect("declared");
+                until("the token is known", || ask_tokens(&self.router, "a") == 1);
+                ask_tokens(&self.left, "a") > 0
+            }
+        }
+    }
+}
+
+#[test]
+fn each_declaration_of_a_neighbour_is_decided_once() {
+    for kind in DECLARED {
+        let scene = Scene::new(Recorder::new(|_, _| false));
+        assert!(scene.declare(kind), "{kind:?}");
+        assert_eq!(scene.count(Flow::Ingress, kind, &scene.left, "a"), 1);
+        scene.close();
+    }
+}
+
+#[test]
+fn declarations_of_each_kind_are_dropped_at_ingress() {
+    for kind in DECLARED {
+        let scene = Scene::new(Recorder::new(move |flow, message| {
+            flow == Flow::Ingress && message.kind == kind
+        }));
+        assert!(!scene.declare(kind), "{kind:?}");
+        assert_eq!(scene.count(Flow::Ingress, kind, &scene.left, "a"), 1);
+        scene.close();
+    }
 }

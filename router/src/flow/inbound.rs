@@ -28,7 +28,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    filter::{FilteredRoute, view_of},
+    filter::{FilteredRoute, take_declare, take_interest, view_of},
     flow::{
         backpressure,
         early::{EarlyIds, key_of},
@@ -277,9 +277,8 @@ impl Deliver for Inbound {
             NetworkMessage::Declare(declare) => {
                 let mut is_busy = false;
                 let after = shared.change(|state, _| {
-                    let table = &mut state.table;
-                    table.handle_declare(face, declare, &mut state.actions);
-                    is_busy = table.is_busy(face);
+                    take_declare(&shared.filters, state, face, declare);
+                    is_busy = state.table.is_busy(face);
                 });
                 self.answering = is_busy;
                 self.burst.follow_declaration(after);
@@ -302,9 +301,8 @@ impl Deliver for Inbound {
             NetworkMessage::Interest(interest) => {
                 let mut answering = false;
                 let after = shared.change(|state, _| {
-                    let table = &mut state.table;
-                    table.handle_interest(face, interest, &mut state.actions);
-                    answering = table.is_busy(face);
+                    take_interest(&shared.filters, state, face, interest);
+                    answering = state.table.is_busy(face);
                 });
                 self.answering = answering;
                 self.burst.follow_declaration(after);

@@ -25,6 +25,7 @@ use zonda_transport::{
 
 use crate::{
     config::Settings,
+    filter::forget_bound,
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
@@ -215,6 +216,7 @@ fn begin_bundle(
         if let Some((link, ended)) = lost {
             let loss = || Loss::of(ended, node.is_closed());
             node.events.tell_link_lost(face, link, loss);
+            forget_bound(&node.filters, &mut node.state.lock(), face);
         }
         node.changed.notify(usize::MAX);
     };

@@ -14,6 +14,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    filter::forget_bound,
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{log::log_link, shared::Shared, state::State},
@@ -154,6 +155,7 @@ pub(crate) fn place(
             links.note(link, local, remote);
         }
     }
+    forget_bound(&shared.filters, &mut state, face);
     drop(state);
     // the first link is reported as the connection
     if let Some(status) = joined.filter(|_| link > 0) {

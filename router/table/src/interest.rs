@@ -85,6 +85,20 @@ impl ForwardingTable {
         }
     }
 
+    /// Ends the answer to an INTEREST that the node's filters drop.
+    pub fn refuse_interest(
+        &mut self,
+        face: FaceId,
+        interest: &Interest<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        while self.answer_on(face, actions) {}
+        let relation = self.relation(face);
+        if relation.is_some_and(|relation| relation.conduct().answer_interests) {
+            self.end_refused(face, interest, actions);
+        }
+    }
+
     /// Ends the answer that the neighbour waits for although the interest itself is ignored.
     fn end_refused(&mut self, face: FaceId, interest: &Interest<'_>, actions: &mut Vec<Action>) {
         if interest.mode != InterestMode::Current || Self::answers_current(interest.options) {

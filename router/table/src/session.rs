@@ -95,7 +95,7 @@ impl ForwardingTable {
         self.entities.session.of_session(session)
     }
 
-    /// Invalidates the routes of all publishers, after a session has ended.
+    /// Invalidates all routes, after a session has ended or the links of a neighbour have changed.
     pub fn outdate_routes(&mut self) {
         self.outdate_all();
     }
