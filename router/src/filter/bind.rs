@@ -8,6 +8,7 @@ use zonda_codec::{KeyExpr, Locator};
 
 use crate::{
     config::Flow,
+    model::LinkStatus,
     node::state::{Face, State},
     scouting::this_host,
     table::{FaceId, scouting::Interface},
@@ -37,7 +38,9 @@ pub(crate) fn bound(
 
 #[cold]
 fn bind(filters: &Filters, face: &mut Face, flow: Flow, key: Option<&KeyExpr<'_>>) -> Bound {
-    let subject = subject(face, filters.need_interfaces());
+    let places = face.places();
+    let local = places.iter().map(|(local, _)| local);
+    let subject = subject(&face.status, local, filters.need_interfaces());
     let bound = filters.bind(&subject, flow, key);
     let text = key.map_or("", |key| key.as_str());
     face.bound[flow as usize].insert(text, bound.clone());
@@ -52,16 +55,19 @@ pub(crate) fn forget_bound(filters: &Filters, state: &mut State, face: FaceId) {
     }
 }
 
-/// Returns the neighbour behind a face, with its interfaces only if `with_interfaces`.
-fn subject(face: &Face, with_interfaces: bool) -> Subject<'_> {
-    let places = face.places();
-    let local = places.iter().map(|(local, _)| local);
+/// Returns a neighbour whose links have these ends here, with its interfaces only if
+/// `with_interfaces`.
+pub(super) fn subject<'f, 'l>(
+    peer: &'f LinkStatus,
+    local: impl Iterator<Item = &'l Locator> + Clone,
+    with_interfaces: bool,
+) -> Subject<'f> {
     let interfaces = match with_interfaces {
         true => interfaces_of(local.clone()),
         false => Vec::new(),
     };
     Subject {
-        peer: &face.status,
+        peer,
         protocols: local.map(|local| local.proto().to_owned()).collect(),
         interfaces,
     }

@@ -165,7 +165,7 @@ fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A router with the filter, and two clients.
+/// A router and two clients, one of which has the filter.
 struct Scene {
     recorder: Arc<Recorder>,
     router: Node,
@@ -174,12 +174,24 @@ struct Scene {
 }
 
 impl Scene {
+    /// Opens the nodes, with the filter at the router.
     fn new(recorder: Arc<Recorder>) -> Scene {
-        PLANTED.set(Some(Arc::clone(&recorder)));
+        Scene::with_filter(recorder, true)
+    }
+
+    /// Opens the nodes, with the filter at the router or at the left client.
+    fn with_filter(recorder: Arc<Recorder>, at_router: bool) -> Scene {
+        let plant = || PLANTED.set(Some(Arc::clone(&recorder)));
+        if at_router {
+            plant();
+        }
         let router = Config::router().listen(["tcp/127.0.0.1:0"]);
         let router = block_on(Node::open(router)).expect("it opens");
         let address = router.locators().remove(0).to_string();
         let client = || block_on(Node::open(Config::client([&address]))).expect("it opens");
+        if !at_router {
+            plant();
+        }
         Scene {
             left: client(),
             right: client(),
@@ -569,5 +581,81 @@ fn declarations_of_each_kind_are_dropped_at_ingress() {
         assert!(!scene.declare(kind), "{kind:?}");
         assert_eq!(scene.count(Flow::Ingress, kind, &scene.left, "a"), 1);
         scene.close();
+    }
+}
+
+/// Returns true if the filter is at the router for messages of this kind to a client: a router sends
+/// its clients no interests.
+fn is_from_router(kind: MessageKind) -> bool {
+    !matches!(
+        kind,
+        MessageKind::DeclareLivelinessSubscriber | MessageKind::LivelinessQuery
+    )
+}
+
+impl Scene {
+    /// Lets a message of this kind leave the node with the filter; returns true if the message has
+    /// arrived at its neighbour, or the answer at the left client.
+    fn announce(&self, kind: MessageKind) -> bool {
+        let Scene { left, right, .. } = self;
+        let to = match is_from_router(kind) {
+            true => left.zid(),
+            false => self.router.zid(),
+        };
+        // the answer to the query comes after the message
+        let decided = || {
+            until("it is decided", || {
+                self.recorder.count(Flow::Egress, kind, to, "a") > 0
+            });
+            ask_tokens(left, "other");
+        };
+        match kind {
+            MessageKind::DeclareSubscriber => {
+                subscribe(right, "a");
+                let publisher = left.declare_publisher(&key("a")).expect("declared");
+                decided();
+                publisher.has_matching_subscribers()
+            }
+            MessageKind::DeclareQueryable => {
+                answer(right, "a");
+                let querier = left.declare_querier(&key("a")).expect("declared");
+                decided();
+                querier.has_matching_queryables(Target::BestMatching)
+            }
+            MessageKind::LivelinessQuery => {
+                right.declare_token(&key("a")).expect("declared");
+                until("the token is known", || ask_tokens(&self.router, "a") == 1);
+                ask_tokens(left, "a") > 0
+            }
+            _ => {
+                right.declare_token(&key("a")).expect("declared");
+                until("the token is known", || ask_tokens(&self.router, "a") == 1);
+                let tokens = Arc::new(Tokens::default());
+                let listen = Arc::clone(&tokens) as Arc<dyn Listen>;
+                let declared = left.declare_token_listener(&key("a"), true, listen);
+                declared.expect("declared");
+                decided();
+                tokens.0.lock().unwrap().0 > 0
+            }
+        }
+    }
+}
+
+#[test]
+fn each_declaration_to_a_neighbour_is_decided_once() {
+    for kind in DECLARED {
+        for drops in [false, true] {
+            let recorder = Recorder::new(move |flow, message| {
+                drops && (flow, message.kind) == (Flow::Egress, kind)
+            });
+            let scene = Scene::with_filter(recorder, is_from_router(kind));
+            assert_eq!(scene.announce(kind), !drops, "{kind:?}");
+            let to = match is_from_router(kind) {
+                true => &scene.left,
+                false => &scene.router,
+            };
+            assert_eq!(scene.count(Flow::Egress, kind, to, "a"), 1, "{kind:?}");
+            scene.close();
+        }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct Shared {
     pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
     /// Filters of messages between neighbours and this node.
-    pub(crate) filters: Filters,
+    pub(crate) filters: Arc<Filters>,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
     /// Event that wakes the task for periodic work earlier than its timer.
@@ -143,7 +143,7 @@ impl Shared {
             lines: Lines::default(),
             admin_reports: Reports::default(),
             limits: limits::Limits::new(&settings, crate::descriptors::limit()),
-            filters: Filters::new(&settings),
+            filters: Arc::new(Filters::new(&settings)),
             memory: Memory::new(&settings),
             settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),

@@ -11,6 +11,7 @@ use crate::{
     entity::Change,
     face_id::Action,
     forwarding::ForwardingTable,
+    gate::GatedKind,
     ids::{Spelling, beginning},
     kind::{EntityRef, Kind},
     message,
@@ -94,7 +95,9 @@ impl ForwardingTable {
 
     /// Undeclares a token to a face that has no id for it, since its interest was in later changes only.
     pub(super) fn end_unannounced(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
-        if let Some(face) = self.topology.at(slot) {
+        if self.permits(slot, GatedKind::Entity(Kind::Token), key)
+            && let Some(face) = self.topology.at(slot)
+        {
             let spelling = face.ids.spell_declared(key);
             let key = Some(spelling.wire_expr(key));
             let end = Declaration::UndeclareToken { id: 0, key };
@@ -186,6 +189,9 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
+        if !self.permits(slot, GatedKind::Entity(kind), &key) {
+            return;
+        }
         // The key's id, if it gets one, is declared before the entity.
         let spelling = self.spell_for(kind, slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {

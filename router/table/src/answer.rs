@@ -9,6 +9,7 @@ use zonda_codec::{Declaration, InterestMode, InterestOptions};
 use crate::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    gate::GatedKind,
     interest_records::{Answer, GroupKey, InterestRef, ResolvedInterest, Rest},
     key_tree::{pattern::Pattern, steps::Steps},
     kind::{EntityRef, Kind},
@@ -212,7 +213,9 @@ impl ForwardingTable {
         key: &str,
         actions: &mut Vec<Action>,
     ) {
-        if let Some(asker) = self.face(face) {
+        if self.permits(face.index, GatedKind::Entity(Kind::Token), key)
+            && let Some(asker) = self.face(face)
+        {
             let expr = asker.ids.spell_declared(key).wire_expr(key);
             let body = Declaration::Token {
                 id: 0,

@@ -12,6 +12,7 @@ use crate::{
     announced::AnnouncedIds,
     entity::ANNOUNCED_BYTES,
     face_id::{FaceId, FaceInfo, FaceKind},
+    gate::Gate,
     gateways::{Gateways, KnownNode},
     ids::{KeyIds, Learned},
     limits::{BadKey, FaceCounters, Limits, key_memory},
@@ -39,6 +40,8 @@ pub(super) struct Face {
     pub(super) id: FaceId,
     pub(super) info: FaceInfo,
     pub(super) relation: Relation,
+    /// Filter of the declarations and interests to the face.
+    pub(super) gate: Option<Box<dyn Gate>>,
     /// Key expression ids of both directions.
     pub(super) ids: KeyIds,
     /// Entities that were declared to the face.
@@ -78,6 +81,7 @@ impl Face {
             id,
             info,
             relation,
+            gate: None,
             ids: KeyIds::default(),
             announced: AnnouncedIds::default(),
             sent: SentInterests::default(),

@@ -16,6 +16,7 @@ use crate::{
     face::Face,
     face_id::{Action, FaceId, FaceInfo, FaceKind},
     face_removal::FaceRemoval,
+    gate::{Gate, GatedKind},
     gateway_updates::GatewayUpdates,
     group::ToldGroups,
     interests::Interests,
@@ -154,9 +155,23 @@ impl ForwardingTable {
     /// and all entities of this side, to a fellow peer all entities and the D_FINAL that ends them,
     /// from router to router the state of the mesh.
     pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
+        self.add_gated_face(info, None, actions)
+    }
+
+    /// Adds a new neighbour like [`add_face`](Self::add_face), to which the table sends no
+    /// declaration or interest that the gate does not permit.
+    pub fn add_gated_face(
+        &mut self,
+        info: FaceInfo,
+        gate: Option<Box<dyn Gate>>,
+        actions: &mut Vec<Action>,
+    ) -> FaceId {
         let relation = Relation::between(self.topology.role(), &info);
         let conduct = relation.conduct();
         let id = self.topology.add(info);
+        if let Some(face) = self.face_mut(id) {
+            face.gate = gate;
+        }
         if relation == Relation::RouterToRouter {
             // Queries that wait for a gateway are retried, and every route may have a new hop.
             self.link_router(id, info.zid, actions);
@@ -180,6 +195,14 @@ impl ForwardingTable {
             self.wants.wait_for(id, INITIAL);
         }
         id
+    }
+
+    /// Returns true if the gate of the face at `slot` permits a message on `key`, or there is no
+    /// gate.
+    pub(super) fn permits(&mut self, slot: u32, kind: GatedKind, key: &str) -> bool {
+        let face = self.topology.at_mut(slot);
+        let gate = face.and_then(|face| face.gate.as_mut());
+        gate.is_none_or(|gate| gate.permits(kind, key))
     }
 
     /// Allows for data to a neighbour that overtakes declarations sent before it.

@@ -17,6 +17,7 @@ use crate::{
     entity::Declared,
     face_id::{Action, FaceId, FaceInfo, FaceKind},
     forwarding::ForwardingTable,
+    gate::{Gate, GatedKind},
     kind::{EntityRef, Kind},
     message,
 };
@@ -56,9 +57,14 @@ impl ToldGroups {
 
 impl ForwardingTable {
     /// Adds a group that this node has joined. The group receives no initial declarations or interests.
-    pub fn add_group(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
+    pub fn add_group(
+        &mut self,
+        info: FaceInfo,
+        gate: Option<Box<dyn Gate>>,
+        actions: &mut Vec<Action>,
+    ) -> FaceId {
         let kind = FaceKind::Group;
-        let group = self.add_face(FaceInfo { kind, ..info }, actions);
+        let group = self.add_gated_face(FaceInfo { kind, ..info }, gate, actions);
         self.told_groups.begin(group.index);
         if let Ok(key) = KeyExpr::new(EVERYTHING) {
             let wanted = Declared::plain(Kind::Subscriber, SUBSCRIBER);
@@ -113,6 +119,7 @@ impl ForwardingTable {
         let group = group.id;
         if let Some(key) = entities.key(index).filter(|_| is_wanted)
             && self.told_groups.is_new(slot, &key)
+            && self.permits(slot, GatedKind::Entity(Kind::Subscriber), &key)
         {
             let wire_expr = WireExpr::full(&key);
             let body = Declaration::Subscriber { id: 0, wire_expr };

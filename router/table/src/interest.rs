@@ -14,6 +14,7 @@ use zonda_codec::{
 use crate::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    gate::GatedKind,
     ids::Spelling,
     interest_records::{
         Example, ExampleProperty, ExampleSearch, GroupKey, InterestRecord, InterestRef,
@@ -403,6 +404,9 @@ impl ForwardingTable {
         interest_id: Option<u32>,
         actions: &mut Vec<Action>,
     ) {
+        if !self.permits(slot, GatedKind::Entity(group.kind), &group.key) {
+            return;
+        }
         let spelling: Spelling = self.spell(slot, &group.key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;

@@ -14,6 +14,7 @@ use crate::{
     face::Face,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    gate::GatedKind,
     kind::{EntityRef, Kind, kinds},
     limits::Limits,
     message,
@@ -337,14 +338,26 @@ impl ForwardingTable {
         }
     }
 
+    /// Sends an interest, without the tokens if the gate of the face does not permit them; `None`
+    /// if nothing is left of it.
     fn send_interest(
         &mut self,
         slot: u32,
         mode: InterestMode,
-        options: InterestOptions,
+        mut options: InterestOptions,
         key: Option<&Arc<str>>,
         actions: &mut Vec<Action>,
     ) -> Option<(FaceId, u32)> {
+        if options.contains(InterestOptions::TOKENS) {
+            let kind = match mode {
+                InterestMode::Current => GatedKind::TokenQuery,
+                _ => GatedKind::TokenInterest,
+            };
+            if !self.permits(slot, kind, key.map_or("**", |key| &**key)) {
+                options = options.without(InterestOptions::TOKENS);
+                kinds(options).next()?;
+            }
+        }
         let spelling = key.map(|key| (self.spell(slot, key, actions), key));
         let gateway = self.topology.at_mut(slot)?;
         let (face, id) = (gateway.id, gateway.sent.next_id());

@@ -9,6 +9,7 @@ use crate::{
     entity::Declared,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    gate::GatedKind,
     kind::{EntityRef, Kind},
     limits::key_memory,
     mesh::charges::Item,
@@ -237,6 +238,9 @@ impl ForwardingTable {
         News { kind, key, info }: News<'_>,
         actions: &mut Vec<Action>,
     ) {
+        if !self.permits(link.index, GatedKind::Entity(kind), key) {
+            return;
+        }
         let spelling = self.spell_for(kind, link.index, key, actions);
         let expr = spelling.wire_expr(key);
         let body = match info {

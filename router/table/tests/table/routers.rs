@@ -213,7 +213,7 @@ fn a_key_is_declared_to_a_group_once() {
         kind: FaceKind::Group,
     };
     let near = &mut pair.near;
-    let group = near.act(|table, actions| table.add_group(info, actions));
+    let group = near.act(|table, actions| table.add_group(info, None, actions));
     for _ in 0..3 {
         pair.subscribe(1, "attack/a");
         pair.unsubscribe(1);
