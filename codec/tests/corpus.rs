@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Replays the fuzzers' corpus, and the golden vectors, through the very functions the fuzz targets call.
 
-#[path = "../../fuzz/src/checks.rs"]
-mod checks;
-#[path = "../../fuzz/src/replay.rs"]
-mod replay;
-
-use replay::replay;
+use zonda_testkit::{alike, checks, json, replay, spelled};
 
 #[test]
 fn transport_corpus() {
@@ -28,14 +23,23 @@ fn key_expr_corpus() {
     assert!(replay("key_expr", checks::key_expr) > 100);
 }
 
+#[test]
+fn spelled_corpus() {
+    assert!(replay("spelled", spelled::spelled) > 4);
+}
+
+/// Messages that runs yield are those that reading one by one yields.
+#[test]
+fn corpora_of_runs() {
+    assert!(replay("runs", alike::runs) > 4);
+    assert!(replay("likeness", alike::likeness) > 4);
+}
+
 /// Every vector, and every vector with one bit flipped or cut short, through the check of its layer.
 #[test]
 fn vectors_whole_and_damaged() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors are part of the project");
-    let all: Vec<serde_json::Value> = serde_json::from_str(&text).expect("the vectors are json");
     let mut checked = 0;
-    for vector in &all {
+    for vector in &json::golden_vectors() {
         let check = match vector["layer"].as_str() {
             Some("transport" | "batch") => checks::transport,
             Some("network") => checks::network,
@@ -43,7 +47,7 @@ fn vectors_whole_and_damaged() {
             Some("keyexpr") => checks::key_expr,
             _ => continue,
         };
-        let data = bytes_of(vector["hex"].as_str().expect("hex"));
+        let data = json::unhex(vector["hex"].as_str().expect("hex"));
         check(&data);
         for at in 0..data.len().min(200) {
             check(&data[..at]);
@@ -56,15 +60,4 @@ fn vectors_whole_and_damaged() {
         checked += 1;
     }
     assert!(checked > 1000, "{checked}");
-}
-
-fn bytes_of(hex: &str) -> Vec<u8> {
-    let digits: Vec<u8> = hex
-        .chars()
-        .map(|digit| digit.to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
 }

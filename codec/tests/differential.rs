@@ -3,11 +3,8 @@
 //! decode there to the same message. A failure prints the bytes, which reproduce it.
 
 mod dice;
-mod json;
-mod reference;
 
 use dice::Dice;
-use json::hex;
 use proptest::prelude::*;
 use serde_json::Value;
 use zenoh_buffers::{ZSlice, writer::HasWriter};
@@ -19,6 +16,8 @@ use zenoh_protocol::scouting as their_scouting;
 use zenoh_protocol::transport as their_transport;
 use zenoh_protocol::transport::TransportBody;
 use zonda_codec::{DecodeError, Encode, NetworkMessage, Reader, ScoutingMessage, TransportMessage};
+use zonda_testkit::json::{self, hex};
+use zonda_testkit::reference;
 
 const ROUNDS: usize = 1500;
 

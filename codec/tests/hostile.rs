@@ -2,24 +2,20 @@
 //! Bytes that no correct node sends: nothing panics, and accepted bytes survive a round trip
 //! unchanged.
 
-mod json;
-
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use serde_json::Value;
 use zonda_codec::{
     Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, NodeId, Push, PushBody, PushHead,
     Reader, ScoutingMessage, Timestamp, TransportMessage, WireExpr,
 };
+use zonda_testkit::json;
 
 /// Returns the bytes of all golden vectors that hold messages.
 fn vectors() -> &'static [Vec<u8>] {
     static VECTORS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     VECTORS.get_or_init(|| {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-        let text = std::fs::read_to_string(path).expect("the golden vectors are part of the tree");
-        let all: Vec<Value> = serde_json::from_str(&text).expect("valid JSON");
+        let all = json::golden_vectors();
         let layers = ["scouting", "transport", "network", "batch", "linkstate"];
         all.iter()
             .filter(|vector| layers.iter().any(|layer| vector["layer"] == *layer))

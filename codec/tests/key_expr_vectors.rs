@@ -3,12 +3,11 @@
 
 use serde_json::Value;
 use zonda_codec::key_expr::{canonize, includes, intersects, validate};
+use zonda_testkit::json;
 
 fn vectors(layer: &str) -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors are part of the project");
-    let all: Vec<Value> = serde_json::from_str(&text).expect("the golden vectors are json");
-    all.into_iter()
+    json::golden_vectors()
+        .into_iter()
         .filter(|vector| vector["layer"] == layer)
         .collect()
 }

@@ -2,16 +2,14 @@
 //! Endpoints and locators: every vector of layer `locator`, the reference's parser as an oracle, and the errors.
 
 use proptest::prelude::*;
-use serde_json::Value;
 use zenoh_protocol::core::EndPoint;
 use zonda_codec::locator::is_wire_locator;
 use zonda_codec::{Endpoint, EndpointError, Locator};
+use zonda_testkit::json;
 
 #[test]
 fn every_vector_agrees() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors are part of the project");
-    let all: Vec<Value> = serde_json::from_str(&text).expect("the golden vectors are json");
+    let all = json::golden_vectors();
     let mut checked = 0;
     for vector in all.iter().filter(|vector| vector["layer"] == "locator") {
         let name = vector["name"].as_str().expect("a name");

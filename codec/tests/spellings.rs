@@ -2,27 +2,15 @@
 //! Every message in every spelling: it is read, as the reference reads it, to the fields of its
 //! shortest form. Runs yield the messages that reading one by one yields.
 
-#[path = "../../fuzz/src/alike.rs"]
-#[allow(dead_code, reason = "the fuzz targets use the rest")]
-mod alike;
-#[path = "../../fuzz/src/checks.rs"]
-#[allow(dead_code, reason = "the corpus is replayed with the rest")]
-mod checks;
-mod json;
-mod reference;
-#[path = "../../fuzz/src/replay.rs"]
-mod replay;
-#[path = "../../fuzz/src/spelling/mod.rs"]
-mod spelling;
-
 use std::panic::catch_unwind;
 
-use json::hex;
 use proptest::prelude::*;
-use spelling::Speller;
 use zenoh_buffers::ZSlice;
 use zenoh_codec::{RCodec, Zenoh080};
 use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, ScoutingMessage, TransportMessage};
+use zonda_testkit::json::{self, hex};
+use zonda_testkit::spelling::{self, Speller};
+use zonda_testkit::{alike, checks, reference};
 
 /// Returns the message that the reference reads at the start of these bytes, and the number of
 /// bytes it takes.
@@ -155,10 +143,4 @@ fn a_question_in_shared_memory_is_refused() {
     let refused = DecodeError::SharedMemory { end: 9 };
     assert_eq!(ours, Err(refused));
     assert_eq!(theirs(&question), None);
-}
-
-#[test]
-fn the_corpus_of_runs_is_read_as_one_by_one() {
-    replay::replay("runs", alike::runs);
-    replay::replay("likeness", alike::likeness);
 }

@@ -5,14 +5,12 @@
 //! and `locator` have test files of their own; of `derived`, the batches are decoded here, while initial
 //! sequence numbers, the password hash, decompression and edge weights belong to the crates above.
 
-mod json;
-
-use json::{hex, unhex};
 use serde_json::Value;
 use zonda_codec::{
     DecodeError, Encode, Encoding, LinkState, LinkStateList, LinkStates, NetworkMessage, Oam,
     OamBody, Reader, ScoutingMessage, Timestamp, TransportMessage, Writer, ZenohId,
 };
+use zonda_testkit::json::{self, hex, unhex};
 
 struct Vector {
     name: String,
@@ -30,9 +28,7 @@ impl Vector {
 
 /// Reads the vectors of one layer; the file holds `expected` of them.
 fn vectors(layer: &str, expected: usize) -> Vec<Vector> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors are part of the tree");
-    let all: Vec<Value> = serde_json::from_str(&text).expect("valid JSON");
+    let all = json::golden_vectors();
     assert_eq!(all.len(), 1151, "vectors in the file");
     let vectors: Vec<Vector> = all
         .into_iter()

@@ -2,4 +2,4 @@
 //! Target for batches of a link with compression.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::compressed::compressed(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::compressed::compressed(data));

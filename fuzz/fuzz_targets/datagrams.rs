@@ -2,4 +2,4 @@
 //! Target for datagrams of several addresses at a listener.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::datagrams::datagrams(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::datagrams::datagrams(data));

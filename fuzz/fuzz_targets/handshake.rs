@@ -2,4 +2,4 @@
 //! Handshakes of two nodes with an attacker between them that edits their batches.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::handshake::handshake(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::handshake::handshake(data));

@@ -3,4 +3,4 @@
 //! one.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::alike::likeness(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::alike::likeness(data));

@@ -2,4 +2,4 @@
 //! Target for link states and declarations of other routers.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::mesh::mesh(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::mesh::mesh(data));

@@ -2,4 +2,4 @@
 //! Target for any bytes as one network message.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::checks::network(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::checks::network(data));

@@ -2,4 +2,4 @@
 //! Target for any bytes as the messages of a frame: with the recogniser of runs, and one by one.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::alike::runs(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::alike::runs(data));

@@ -2,4 +2,4 @@
 //! Target for any bytes as one scouting datagram.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::checks::scouting(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::checks::scouting(data));

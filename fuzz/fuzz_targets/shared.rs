@@ -2,4 +2,4 @@
 //! Target for any bytes in place of a payload that lies in shared memory.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::shared::shared(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::shared::shared(data));

@@ -2,4 +2,4 @@
 //! Target for one message in any spelling.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::spelled::spelled(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::spelled::spelled(data));

@@ -2,4 +2,4 @@
 //! Target for any bytes as the messages of a batch.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::checks::transport(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_testkit::checks::transport(data));

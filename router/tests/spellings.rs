@@ -2,57 +2,13 @@
 //! Messages leave a router with the content that they arrived with, in every encoding and on every
 //! path, for this project's decoder and for the reference's.
 
-#[path = "../../fuzz/src/checks.rs"]
-#[allow(dead_code, reason = "the codec's tests use the rest")]
-mod checks;
-#[path = "../../fuzz/src/forwarding.rs"]
-mod forwarding;
-#[path = "../../codec/tests/json/mod.rs"]
-mod json;
-#[path = "../../codec/tests/reference/mod.rs"]
-mod reference;
-#[path = "../../fuzz/src/replay.rs"]
-mod replay;
-#[path = "../../fuzz/src/spelled.rs"]
-mod spelled;
-#[path = "../../fuzz/src/spelling/mod.rs"]
-mod spelling;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use forwarding::Scene;
-use json::hex;
-use spelling::Speller;
-use zenoh_buffers::ZSlice;
-use zenoh_codec::{RCodec, Zenoh080};
-use zonda_codec::{NetworkMessage, Reader, TransportMessage};
-
-/// Checks that the reference decodes a batch as this project does.
-fn read_alike(batch: &[u8]) {
-    let mut slice = ZSlice::from(batch.to_vec());
-    let mut theirs = Vec::new();
-    while !slice.is_empty() {
-        let message: zenoh_protocol::transport::TransportMessage = Zenoh080::new()
-            .read(&mut slice)
-            .expect("the reference reads it");
-        match message.body {
-            zenoh_protocol::transport::TransportBody::Frame(frame) => {
-                theirs.extend(frame.payload.iter().map(reference::network));
-            }
-            other => panic!("a frame is expected: {other:?}"),
-        }
-    }
-    let mut ours = Vec::new();
-    let mut reader = Reader::new(batch);
-    while !reader.is_empty() {
-        TransportMessage::decode(&mut reader).expect("a frame");
-        while reader.peek().is_some_and(NetworkMessage::starts) {
-            let message = NetworkMessage::decode(&mut reader).expect("a message");
-            ours.push(json::network(&message));
-        }
-    }
-    assert_eq!(theirs, ours);
-}
+use zonda_testkit::forwarding::{Scene, forwarding};
+use zonda_testkit::json::hex;
+use zonda_testkit::reference::assert_read_alike;
+use zonda_testkit::replay;
+use zonda_testkit::spelling::{self, Speller};
 
 fn in_every_spelling(stamps: bool) {
     let mut scene = Scene::new(stamps);
@@ -65,7 +21,7 @@ fn in_every_spelling(stamps: bool) {
             _ => drop(speller.alike(40)),
         }
         let row = speller.take();
-        let checked = catch_unwind(AssertUnwindSafe(|| scene.check(&row, read_alike)));
+        let checked = catch_unwind(AssertUnwindSafe(|| scene.check(&row, assert_read_alike)));
         messages += checked.unwrap_or_else(|_| panic!("seed {seed}: {}", hex(&row)));
     }
     assert!(messages > 6_000, "{messages} messages had a key");
@@ -96,7 +52,7 @@ fn a_length_of_nothing_in_two_bytes_injects_nothing() {
             long.resize(5 + 128, 0x20);
             let row = [NOTHING, &long, &long, NOTHING, NOTHING].concat();
             for _ in 0..3 {
-                assert_eq!(scene.check(&row, read_alike), 5);
+                assert_eq!(scene.check(&row, assert_read_alike), 5);
             }
         }
     }
@@ -104,6 +60,5 @@ fn a_length_of_nothing_in_two_bytes_injects_nothing() {
 
 #[test]
 fn the_corpus_leaves_a_router_as_it_came() {
-    replay::replay("spelled", spelled::spelled);
-    replay::replay("forwarding", spelled::forwarding);
+    assert!(replay("forwarding", forwarding) > 10);
 }

@@ -12,9 +12,12 @@ use super::imports::{Import, imports};
 use super::none;
 use super::source::{Source, files, find, sources};
 
+/// The crate of shared test code, which tests of any crate may use.
+const TESTKIT: &str = "zonda-testkit";
+
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 19] = [
+const ARROWS: [(&str, &str, &[&str]); 20] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -118,16 +121,17 @@ const ARROWS: [(&str, &str, &[&str]); 19] = [
         &["zonda", "zonda-codec", "zonda-router", "zonda-runtime"],
     ),
     (
-        "zonda-fuzz",
-        "fuzz",
+        TESTKIT,
+        "testkit",
         &[
-            "zonda",
             "zonda-codec",
             "zonda-router",
             "zonda-runtime",
+            "zonda-table",
             "zonda-transport",
         ],
     ),
+    ("zonda-fuzz", "fuzz", &["zonda", TESTKIT, "zonda-transport"]),
     ("zonda-loom", "loom", &[]),
     ("zenoh-peers", "peers/zenoh", &["peers-report"]),
     (
@@ -218,7 +222,8 @@ fn wrong_arrows(krate: &Value, allowed: &[&str]) -> Vec<String> {
         .iter();
     let ours = dependencies.filter(|d| d["path"].is_string() || name(d).starts_with("zonda"));
     // the tests across crates may use each of them
-    let crosses = |d: &&Value| d["kind"] == "dev" && name(krate) == "zonda-command";
+    let crosses =
+        |d: &&Value| d["kind"] == "dev" && (name(krate) == "zonda-command" || name(d) == TESTKIT);
     let wrong = ours
         .filter(|d| !crosses(d))
         .map(name)
@@ -328,7 +333,10 @@ fn the_library_depends_on_no_crate_of_zenoh() {
         let theirs = names.filter(|name| name.starts_with("zenoh"));
         theirs.map(|d| format!("{} -> {d}", name(krate))).collect()
     };
-    let ours = crates().iter().filter(|krate| name(krate) != "zenoh-peers");
+    let tests = ["zenoh-peers", TESTKIT];
+    let ours = crates()
+        .iter()
+        .filter(|krate| !tests.contains(&name(krate)));
     let theirs: Vec<_> = ours.flat_map(direct).collect();
     none("a dependency on Zenoh", &theirs);
 }

@@ -116,7 +116,8 @@ pub fn find<'t>(code: &'t str, token: &'t str) -> impl Iterator<Item = usize> + 
 
 fn is_test_file(path: &str) -> bool {
     let mut parts = path.split('/');
-    path.ends_with("tests.rs") || parts.any(|part| matches!(part, "tests" | "benches" | "fuzz"))
+    path.ends_with("tests.rs")
+        || parts.any(|part| matches!(part, "tests" | "benches" | "fuzz" | "testkit"))
 }
 
 fn without_tests(code: &str) -> String {

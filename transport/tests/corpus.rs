@@ -3,25 +3,25 @@
 //! to the frames.
 
 #[cfg(feature = "compression")]
-#[path = "../../fuzz/src/compressed.rs"]
-mod compressed;
-#[path = "../../fuzz/src/datagrams.rs"]
-mod datagrams;
-#[path = "../../fuzz/src/replay.rs"]
-mod replay;
-#[path = "../../fuzz/src/shared.rs"]
-mod shared;
-
-use replay::replay;
+use zonda_testkit::compressed;
+use zonda_testkit::datagrams::datagrams;
+use zonda_testkit::handshake::handshake;
+use zonda_testkit::replay;
+use zonda_testkit::shared::shared;
 
 #[test]
 fn datagrams_corpus() {
-    assert!(replay("datagrams", datagrams::datagrams) > 20);
+    assert!(replay("datagrams", datagrams) > 20);
+}
+
+#[test]
+fn handshake_corpus() {
+    assert!(replay("handshake", handshake) > 4);
 }
 
 #[test]
 fn shared_corpus() {
-    assert!(replay("shared", shared::shared) > 10);
+    assert!(replay("shared", shared) > 10);
 }
 
 #[cfg(feature = "compression")]

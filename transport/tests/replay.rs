@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use zonda_codec::ZSlice;
 use zonda_codec::{NetworkMessage, Push, Reader, TransportMessage, WhatAmI, ZenohId};
+use zonda_testkit::json;
 use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
 use zonda_transport::protocol::rx::{Context, Deliver, Flow, Received, Receiver};
@@ -18,11 +19,8 @@ use zonda_transport::protocol::rx::{Context, Deliver, Flow, Received, Receiver};
 type Direction = Vec<(Vec<u8>, Value)>;
 
 fn directions() -> BTreeMap<(String, String), Direction> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors");
-    let vectors: Vec<Value> = serde_json::from_str(&text).expect("an array of vectors");
     let mut found = BTreeMap::<_, Direction>::new();
-    for vector in vectors {
+    for vector in json::golden_vectors() {
         let name = vector["name"].as_str().expect("a name");
         let way = name.rsplit_once('_').map_or("", |(_, way)| way);
         if vector["layer"] == "batch" && matches!(way, "c2s" | "s2c") {

@@ -2,10 +2,8 @@
 
 //! The corpus of the fuzz target `mesh`, and random inputs.
 
-#[path = "../../../fuzz/src/mesh.rs"]
-pub mod mesh;
-#[path = "../../../fuzz/src/replay.rs"]
-mod replay;
+use zonda_testkit::mesh::mesh;
+use zonda_testkit::replay;
 
 use crate::rng::Rng;
 
@@ -14,7 +12,7 @@ const INPUTS: u64 = 1000;
 
 #[test]
 fn the_corpus_of_meshes() {
-    assert!(replay::replay("mesh", mesh::mesh) > 4);
+    assert!(replay("mesh", mesh) > 4);
 }
 
 #[test]
@@ -28,6 +26,6 @@ fn hostile_routers_by_chance() {
         let length = rng.below(800);
         let data: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
         println!("seed {seed}");
-        mesh::mesh(&data);
+        mesh(&data);
     }
 }

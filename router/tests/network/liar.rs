@@ -14,8 +14,8 @@ use zonda_codec::{
     Declare, Encode, LinkState, LinkStates, NodeId, Numbers, Oam, OamBody, Qos, QueryableInfo,
     WhatAmI, WireExpr, ZenohId,
 };
+use zonda_testkit::mesh::declaration;
 
-use crate::fuzzed::mesh::declaration;
 use crate::link::{Link, Message};
 use crate::node::Node;
 use crate::world::{KEYS, World};

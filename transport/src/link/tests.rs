@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options and addresses of links.
 
-#[cfg(any(feature = "serial", feature = "ws"))]
-#[path = "../../../fuzz/src/replay.rs"]
-pub(super) mod replay;
-
 use std::io;
 
 use zonda_codec::Endpoint;

@@ -352,8 +352,6 @@ pub fn group(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     /// Inputs by chance: a hundred times as many in the long run.
     const INPUTS: u64 = 2000;
 
@@ -383,14 +381,6 @@ mod tests {
 
     #[test]
     fn the_corpus_of_groups() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/group");
-        let mut replayed = 0;
-        for entry in root.read_dir().expect("a corpus") {
-            let path = entry.expect("a readable folder").path();
-            println!("{}", path.display());
-            super::group(&std::fs::read(path).expect("a readable file"));
-            replayed += 1;
-        }
-        assert!(replayed > 3);
+        assert!(zonda_testkit::replay("group", super::group) > 3);
     }
 }

@@ -13,6 +13,7 @@ use super::super::LinkSettings;
 use super::frames as serial_frames;
 use super::*;
 
+// The check names private types of this crate, so that the fuzzer and these tests compile it each.
 #[path = "../../../../fuzz/src/serial.rs"]
 mod corpus;
 
@@ -183,5 +184,5 @@ fn one_that_connects_asks_until_there_is_a_link() {
 
 #[test]
 fn the_corpus_of_lines() {
-    assert!(crate::link::tests::replay::replay("serial", corpus::serial) > 10);
+    assert!(zonda_testkit::replay("serial", corpus::serial) > 10);
 }

@@ -9,12 +9,13 @@ use super::*;
 #[cfg(target_os = "linux")]
 use crate::link::tests::Narrow;
 
+// The check names private types of this crate, so that the fuzzer and these tests compile it each.
 #[path = "../../../../fuzz/src/ws.rs"]
 mod corpus;
 
 #[test]
 fn the_corpus_of_frames() {
-    assert!(crate::link::tests::replay::replay("ws", corpus::ws) > 20);
+    assert!(zonda_testkit::replay("ws", corpus::ws) > 20);
 }
 
 #[test]

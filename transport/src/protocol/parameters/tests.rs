@@ -9,11 +9,8 @@ fn zid(hex: &str) -> ZenohId {
 
 #[test]
 fn initial_sequence_numbers_are_the_references() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
-    let text = std::fs::read_to_string(path).expect("the golden vectors");
-    let vectors: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
     let mut checked = 0;
-    for vector in vectors.as_array().expect("an array") {
+    for vector in zonda_testkit::json::golden_vectors() {
         let decoded = &vector["decoded"];
         if vector["layer"] != "derived" || decoded["initial_sn"].is_null() {
             continue;

@@ -5,9 +5,7 @@
 //! nothing here is canonical but by chance.
 //!
 //! Bytes decide about the messages, so that a fuzzer or a test's shrinking can search in them; when
-//! they run out, every choice is the simplest. The tests of the codec and of the router use this
-//! module as well.
-#![allow(dead_code, reason = "each user takes its part")]
+//! they run out, every choice is the simplest.
 
 mod network;
 mod transport;

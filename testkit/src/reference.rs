@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reference's messages as JSON, field by field, in the conventions of `json`.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use serde_json::{Map, Value, json};
-use zenoh_buffers::{ZBuf, buffer::SplitBuffer};
+use zenoh_buffers::{ZBuf, ZSlice, buffer::SplitBuffer};
+use zenoh_codec::{RCodec, Zenoh080};
 use zenoh_protocol::common::{ZExtBody, ZExtUnknown};
 use zenoh_protocol::core::{
     Encoding, EntityGlobalIdProto, Field, Reliability, Resolution, Timestamp, WireExpr,
@@ -20,7 +20,9 @@ use zenoh_protocol::transport::{Join, PrioritySn, TransportBody, TransportMessag
 use zenoh_protocol::zenoh::ext::{AttachmentType, SourceInfoType};
 use zenoh_protocol::zenoh::{ConsolidationMode, PushBody, Query, RequestBody, ResponseBody};
 
-use crate::json::hex;
+use zonda_codec::Reader;
+
+use crate::json::{self, hex};
 
 fn buffer(buffer: &ZBuf) -> Value {
     json!(hex(&buffer.contiguous()))
@@ -267,6 +269,7 @@ fn request(request: &Request) -> Value {
     })
 }
 
+/// Converts a network message.
 pub fn network(message: &NetworkMessage) -> Value {
     match &message.body {
         NetworkBody::Push(push) => json!({
@@ -415,6 +418,7 @@ fn join(join: &Join) -> Value {
     })
 }
 
+/// Converts a transport message, with the messages of a frame.
 pub fn transport(message: &TransportMessage) -> Value {
     let is_reliable = |reliability| reliability == Reliability::Reliable;
     match &message.body {
@@ -485,6 +489,7 @@ pub fn transport(message: &TransportMessage) -> Value {
     }
 }
 
+/// Converts a scouting message.
 pub fn scouting(message: &ScoutingMessage) -> Value {
     match &message.body {
         ScoutingBody::Scout(scout) => json!({
@@ -501,4 +506,34 @@ pub fn scouting(message: &ScoutingMessage) -> Value {
             "locators": hello.locators.iter().map(|locator| locator.as_str()).collect::<Vec<_>>(),
         }),
     }
+}
+
+/// Checks that the reference decodes the frames of a batch as this project does.
+pub fn assert_read_alike(batch: &[u8]) {
+    // the reference's messages
+    let mut slice = ZSlice::from(batch.to_vec());
+    let mut theirs = Vec::new();
+    while !slice.is_empty() {
+        let message: TransportMessage = Zenoh080::new()
+            .read(&mut slice)
+            .expect("the reference reads it");
+        match message.body {
+            TransportBody::Frame(frame) => theirs.extend(frame.payload.iter().map(network)),
+            other => panic!("a frame is expected: {other:?}"),
+        }
+    }
+    // this project's messages
+    let mut ours = Vec::new();
+    let mut reader = Reader::new(batch);
+    while !reader.is_empty() {
+        zonda_codec::TransportMessage::decode(&mut reader).expect("a frame");
+        while reader
+            .peek()
+            .is_some_and(zonda_codec::NetworkMessage::starts)
+        {
+            let message = zonda_codec::NetworkMessage::decode(&mut reader).expect("a message");
+            ours.push(json::network(&message));
+        }
+    }
+    assert_eq!(theirs, ours);
 }

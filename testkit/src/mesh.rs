@@ -11,7 +11,7 @@ use zonda_codec::{
     Declaration, Declare, Encode, KeyExpr, LinkState, LinkStateList, LinkStates, NetworkMessage,
     NodeId, Numbers, Qos, QueryableInfo, Reader, Target, WhatAmI, WireExpr, ZenohId,
 };
-use zonda_router::table::{
+use zonda_table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, NewQuery, QuerySearch,
     Reach,
 };

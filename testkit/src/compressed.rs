@@ -217,7 +217,6 @@ pub fn compressed(data: &[u8]) {
 }
 
 /// Returns an input that receives this payload in the batches that this node makes of it.
-#[allow(dead_code, reason = "the tests and the corpus are made with it")]
 pub fn as_batches(payload: &[u8]) -> Vec<u8> {
     let mut data = vec![0];
     for (_, batch) in sent(payload, 4096) {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages as JSON, in the conventions of the golden vectors: byte strings in hex, ids and
 //! timestamp ids as hex numbers, leases in milliseconds, absent fields as null.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use serde_json::{Map, Value, json};
 use zonda_codec::extension::ExtensionBody;
 use zonda_codec::*;
+
+/// Returns every golden vector.
+pub fn golden_vectors() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/vectors.json");
+    let text = std::fs::read_to_string(path).expect("the golden vectors are part of the project");
+    serde_json::from_str(&text).expect("the golden vectors are JSON")
+}
 
 /// Formats as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
@@ -24,6 +30,7 @@ fn optional_hex(bytes: Option<&[u8]>) -> Value {
     bytes.map_or(Value::Null, |bytes| json!(hex(bytes)))
 }
 
+/// Converts a timestamp.
 pub fn timestamp(timestamp: &Timestamp) -> Value {
     json!({"time": timestamp.time().0, "id": timestamp.id().to_string()})
 }
@@ -32,10 +39,12 @@ fn optional_timestamp(value: &Option<Timestamp>) -> Value {
     value.as_ref().map_or(Value::Null, timestamp)
 }
 
+/// Converts an encoding.
 pub fn encoding(encoding: &Encoding<'_>) -> Value {
     json!({"id": encoding.id, "schema": optional_hex(encoding.schema)})
 }
 
+/// Converts a quality of service; bits without a meaning are left out.
 pub fn qos(qos: Qos) -> Value {
     json!({
         "priority": qos.priority() as u8,
@@ -52,6 +61,7 @@ fn mapping(mapping: Mapping) -> &'static str {
     }
 }
 
+/// Converts a key expression as it is on the wire.
 pub fn wire_expr(expr: &WireExpr<'_>) -> Value {
     json!({"scope": expr.scope, "suffix": expr.suffix, "mapping": mapping(expr.mapping)})
 }
@@ -235,6 +245,7 @@ fn oam_body(body: &OamBody<'_>) -> (&'static str, Value) {
     }
 }
 
+/// Converts a network message.
 pub fn network(message: &NetworkMessage<'_>) -> Value {
     match message {
         NetworkMessage::Push(push) => json!({
@@ -454,6 +465,7 @@ pub fn transport(message: &TransportMessage<'_>) -> Value {
     }
 }
 
+/// Converts a scouting message.
 pub fn scouting(message: &ScoutingMessage<'_>) -> Value {
     match message {
         ScoutingMessage::Scout(scout) => json!({

@@ -3,6 +3,7 @@
 //! message, exactly the messages that were sent, whichever way the router forwarded them: copies of
 //! runs, bodies passed on unchanged, messages encoded anew.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -16,6 +17,8 @@ use zonda_codec::{
 };
 use zonda_router::config::Config;
 use zonda_router::node::{End, Node};
+
+use crate::spelling::Speller;
 
 /// Key ids of the source.
 const IDS: [(u16, &str); 6] = [
@@ -287,4 +290,33 @@ fn compare(sent: &Sample<'_>, came: &Sample<'_>, stamps: Option<ZenohId>) {
         put.timestamp = other.timestamp;
     }
     assert_eq!((key, push), *came);
+}
+
+thread_local! {
+    static PLAIN: RefCell<Scene> = RefCell::new(Scene::new(false));
+    static STAMPING: RefCell<Scene> = RefCell::new(Scene::new(true));
+}
+
+/// Passes a row of messages through a router that stamps messages, or through one that does not.
+pub fn forwarding(data: &[u8]) {
+    let Some((&kind, data)) = data.split_first() else {
+        return;
+    };
+    let mut speller = match kind & 2 {
+        0 => Speller::legal(data),
+        _ => Speller::lying(data),
+    };
+    let row = match kind & 0x0c {
+        0 => data.to_vec(),
+        4 => {
+            speller.pushes(usize::from(kind >> 4));
+            speller.take()
+        }
+        _ => {
+            speller.alike(3 * usize::from(kind >> 4));
+            speller.take()
+        }
+    };
+    let scene = if kind & 1 == 0 { &PLAIN } else { &STAMPING };
+    scene.with_borrow_mut(|scene| scene.check(&row, |_| {}));
 }
