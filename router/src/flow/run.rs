@@ -39,7 +39,7 @@ impl<'a> RunForwarder<'_, 'a> {
     /// subscribers of this node; leaves them in `run` otherwise.
     pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         match (route.remote.is_empty(), route.local.is_empty()) {
-            (false, true) => self.forward(to_all(route, self.push.qos), run, burst),
+            (false, true) => self.forward(route, |_| Some(self.push.qos), run, burst),
             (true, false) if !self.shared.timestamps.are_given() => self.deliver(route, run, burst),
             (true, true) => run.by_ref().for_each(drop),
             (_, false) => {}
@@ -75,11 +75,9 @@ impl<'a> RunForwarder<'_, 'a> {
                 filtered.decide_all(MessageView { payload, ..first }, &mut next);
             }
             if count > 0 && (again.is_none() || next != passed) {
-                let hops = route.remote.iter().zip(&passed);
-                let hops = hops.filter_map(|(hop, qos)| Some((hop, (*qos)?)));
                 let left = run.left() - count;
                 run.limit(count);
-                self.forward(hops, run, burst);
+                self.forward(route, |hop| passed[hop], run, burst);
                 run.limit(left);
                 count = 0;
             }
@@ -91,11 +89,12 @@ impl<'a> RunForwarder<'_, 'a> {
         }
     }
 
-    /// Queues the messages of `run` for every one of `hops`, each with the QoS of the messages
-    /// there. If they need more than a new head they are left in `run`.
-    fn forward<'h>(
+    /// Queues the messages of `run` for every neighbour on the route that `qos_at` has a QoS for, by
+    /// its position there. If they need more than a new head they are left in `run`.
+    fn forward(
         &self,
-        hops: impl Iterator<Item = (&'h Hop, Qos)> + Clone,
+        route: &Route,
+        qos_at: impl Fn(usize) -> Option<Qos>,
         run: &mut PushRun<'a>,
         burst: &mut ReadCycle,
     ) {
@@ -112,21 +111,17 @@ impl<'a> RunForwarder<'_, 'a> {
         // several neighbours share one encoding if the copies are small
         let before = run.left();
         let mut paper = std::mem::take(&mut burst.paper);
-        let mut each = hops.clone();
-        let several = each.next().zip(each.next());
-        let several = several.map(|((hop, qos), _)| hop.head(qos));
-        let sheet = several.and_then(|head| self.sheet(head, first, run, &mut paper));
-        let (mut end, mut count) = (None, 0);
-        for (hop, qos) in hops {
-            count += 1;
+        let sheet = self.sheet(route, &qos_at, (first, run), &mut paper);
+        let mut end = None;
+        for (index, hop) in route.remote.iter().enumerate() {
+            let Some(qos) = qos_at(index) else { continue };
             let copies = Copies {
                 head: hop.head(qos),
-                qos,
                 first,
                 run,
                 sheet: sheet.as_ref(),
             };
-            self.queue(hop, &copies, &mut end, burst);
+            self.queue((hop, qos), &copies, &mut end, burst);
         }
         // skip what is queued or dropped
         match end.or(sheet.map(|sheet| sheet.end)) {
@@ -135,7 +130,7 @@ impl<'a> RunForwarder<'_, 'a> {
             None => run.by_ref().for_each(drop),
         }
         burst.paper = paper;
-        burst.worked((before - run.left()) * count);
+        burst.worked((before - run.left()) * route.remote.len());
     }
 
     /// Delivers the messages of `run` to the subscribers of a route that leads to them alone. After
@@ -162,14 +157,17 @@ impl<'a> RunForwarder<'_, 'a> {
     }
 
     /// Encodes the copies for the first of several neighbours, which usually fit the rest as
-    /// well. Returns `None` for long messages.
+    /// well. Returns `None` for a single neighbour or long messages.
     fn sheet<'s>(
         &self,
-        head: PushHead<'s>,
-        first: Option<Timestamp>,
-        run: &PushRun<'a>,
+        route: &'s Route,
+        qos_at: impl Fn(usize) -> Option<Qos>,
+        (first, run): (Option<Timestamp>, &PushRun<'a>),
         paper: &'s mut Vec<u8>,
     ) -> Option<EncodedRun<'s, 'a>> {
+        let [_, _, ..] = &*route.remote else {
+            return None;
+        };
         let PushBody::Put(put) = &self.push.body else {
             return None;
         };
@@ -177,6 +175,8 @@ impl<'a> RunForwarder<'_, 'a> {
         if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
             return None;
         }
+        let mut hops = route.remote.iter().enumerate();
+        let head = hops.find_map(|(index, hop)| Some(hop.head(qos_at(index)?)))?;
         let stencil = head.stencil(first, SHARE_BYTES_MIN, run);
         EncodedRun::write(head, &stencil, run.clone(), paper)
     }
@@ -185,7 +185,7 @@ impl<'a> RunForwarder<'_, 'a> {
     /// the way.
     fn queue(
         &self,
-        hop: &Hop,
+        (hop, qos): (&Hop, Qos),
         copies: &Copies<'_, 'a>,
         end: &mut Option<PushRun<'a>>,
         burst: &mut ReadCycle,
@@ -195,7 +195,7 @@ impl<'a> RunForwarder<'_, 'a> {
                 *end = self.fill(queue, copies).or(end.take());
             }
         };
-        burst.downstream.pass_run(&hop.outbox, copies.qos, copy);
+        burst.downstream.pass_run(&hop.outbox, qos, copy);
     }
 
     /// Copies the encoded messages into the queue, if they are for this neighbour as well and fit
@@ -248,16 +248,9 @@ impl<'a> RunForwarder<'_, 'a> {
     }
 }
 
-/// Returns the neighbours on a route, each with the QoS of the messages there.
-#[inline(always)]
-fn to_all(route: &Route, qos: Qos) -> impl Iterator<Item = (&Hop, Qos)> + Clone {
-    route.remote.iter().map(move |hop| (hop, qos))
-}
-
 /// Messages for one neighbour.
 struct Copies<'r, 'a> {
     head: PushHead<'r>,
-    qos: Qos,
     /// Timestamp of the first message, if this node gives timestamps.
     first: Option<Timestamp>,
     run: &'r PushRun<'a>,

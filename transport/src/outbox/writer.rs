@@ -148,19 +148,6 @@ impl DrainedLanes {
     }
 }
 
-/// Waits for the socket. Returns false if it took bytes at once.
-async fn wait_watched(writable: impl Future<Output = io::Result<()>>) -> io::Result<bool> {
-    let mut writable = pin!(writable);
-    let mut has_waited = false;
-    let result = poll_fn(|context| {
-        let polled = writable.as_mut().poll(context);
-        has_waited |= polled.is_pending();
-        polled
-    })
-    .await;
-    result.map(|()| has_waited)
-}
-
 impl Outbox {
     /// Writes as the elected thread, until the socket is full or has all that is ready, or for one
     /// turn, and ends its election. Returns its next step, and payloads to be dropped before that
@@ -401,7 +388,16 @@ impl Outbox {
                 self.election.apply(Change::DriverWoke);
                 continue;
             }
-            let has_waited = wait_watched(writer.writable()).await?;
+            let mut has_waited = false;
+            {
+                let mut writable = pin!(writer.writable());
+                poll_fn(|context| {
+                    let polled = writable.as_mut().poll(context);
+                    has_waited |= polled.is_pending();
+                    polled
+                })
+                .await?;
+            }
             drop(self.resume());
             // A socket whose peer reads as fast as this task writes never makes it wait.
             if !has_waited && self.is_blocked() {
