@@ -39,7 +39,7 @@ impl<'a> RunForwarder<'_, 'a> {
     /// subscribers of this node; leaves them in `run` otherwise.
     pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         match (route.remote.is_empty(), route.local.is_empty()) {
-            (false, true) => self.forward(route, |_| Some(self.push.qos), run, burst),
+            (false, true) => self.forward(route, None, run, burst),
             (true, false) if !self.shared.timestamps.are_given() => self.deliver(route, run, burst),
             (true, true) => run.by_ref().for_each(drop),
             (_, false) => {}
@@ -77,7 +77,7 @@ impl<'a> RunForwarder<'_, 'a> {
             if count > 0 && (again.is_none() || next != passed) {
                 let left = run.left() - count;
                 run.limit(count);
-                self.forward(route, |hop| passed[hop], run, burst);
+                self.forward(route, Some(&passed), run, burst);
                 run.limit(left);
                 count = 0;
             }
@@ -89,15 +89,22 @@ impl<'a> RunForwarder<'_, 'a> {
         }
     }
 
-    /// Queues the messages of `run` for every neighbour on the route that `qos_at` has a QoS for, by
-    /// its position there. If they need more than a new head they are left in `run`.
+    /// Queues the messages of `run` for every neighbour on the route, or for those that filters have
+    /// `passed`, by their position there, each with its QoS. If they need more than a new head they
+    /// are left in `run`.
+    ///
+    /// One function serves both, so that the compiler inlines what it calls.
     fn forward(
         &self,
         route: &Route,
-        qos_at: impl Fn(usize) -> Option<Qos>,
+        passed: Option<&[Option<Qos>]>,
         run: &mut PushRun<'a>,
         burst: &mut ReadCycle,
     ) {
+        let qos_at = |index: usize| match passed {
+            None => Some(self.push.qos),
+            Some(passed) => passed[index],
+        };
         if !self.push.is_head_and_body() {
             return;
         }
@@ -111,7 +118,7 @@ impl<'a> RunForwarder<'_, 'a> {
         // several neighbours share one encoding if the copies are small
         let before = run.left();
         let mut paper = std::mem::take(&mut burst.paper);
-        let sheet = self.sheet(route, &qos_at, (first, run), &mut paper);
+        let sheet = self.sheet(route, qos_at, first, run, &mut paper);
         let mut end = None;
         for (index, hop) in route.remote.iter().enumerate() {
             let Some(qos) = qos_at(index) else { continue };
@@ -121,7 +128,7 @@ impl<'a> RunForwarder<'_, 'a> {
                 run,
                 sheet: sheet.as_ref(),
             };
-            self.queue((hop, qos), &copies, &mut end, burst);
+            self.queue(hop, qos, &copies, &mut end, burst);
         }
         // skip what is queued or dropped
         match end.or(sheet.map(|sheet| sheet.end)) {
@@ -162,7 +169,8 @@ impl<'a> RunForwarder<'_, 'a> {
         &self,
         route: &'s Route,
         qos_at: impl Fn(usize) -> Option<Qos>,
-        (first, run): (Option<Timestamp>, &PushRun<'a>),
+        first: Option<Timestamp>,
+        run: &PushRun<'a>,
         paper: &'s mut Vec<u8>,
     ) -> Option<EncodedRun<'s, 'a>> {
         let [_, _, ..] = &*route.remote else {
@@ -185,7 +193,8 @@ impl<'a> RunForwarder<'_, 'a> {
     /// the way.
     fn queue(
         &self,
-        (hop, qos): (&Hop, Qos),
+        hop: &Hop,
+        qos: Qos,
         copies: &Copies<'_, 'a>,
         end: &mut Option<PushRun<'a>>,
         burst: &mut ReadCycle,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Gates: the node's say in which declarations and interests the table sends to a face.
+//! Gates: decisions of the node about declarations and interests that the table sends to a face.
 
 use std::fmt::Debug;
 
