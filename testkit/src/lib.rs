@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alike;
+mod chance;
 pub mod checks;
 #[cfg(feature = "compression")]
 pub mod compressed;
@@ -29,4 +30,5 @@ pub mod shared;
 pub mod spelled;
 pub mod spelling;
 
+pub use chance::{Random, by_chance};
 pub use replay::replay;

@@ -34,27 +34,16 @@ fn compressed_corpus() {
 #[cfg(feature = "compression")]
 #[test]
 fn compressed_batches_by_chance() {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as usize % below
-    };
-    let times = match std::env::var_os("ZONDA_LONG") {
-        Some(_) => 100,
-        None => 1,
-    };
-    for _ in 0..2000 * times {
-        let (length, kinds) = (random(400), 1 + random(256));
-        let mut data: Vec<u8> = (0..length).map(|_| random(kinds) as u8).collect();
-        if random(2) == 0 {
+    zonda_testkit::by_chance(2000, |random| {
+        let (length, kinds) = (random.below(400), 1 + random.below(256));
+        let mut data = random.bytes(length, kinds);
+        if random.below(2) == 0 {
             data = compressed::as_batches(&data);
-            for _ in 0..random(4) {
-                let at = random(data.len());
-                data[at] = random(256) as u8;
+            for _ in 0..random.below(4) {
+                let at = random.below(data.len());
+                data[at] = random.below(256) as u8;
             }
         }
         compressed::compressed(&data);
-    }
+    });
 }

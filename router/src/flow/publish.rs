@@ -115,10 +115,22 @@ impl Sending<'_> {
         }
         let deadline = zonda_runtime::after(limit);
         for hop in slow {
-            match self.insist(hop, shared, deadline) {
-                Ok(passed) => verdict.took(passed),
-                Err(refused) => self.judge(hop, refused, Some(limit), verdict),
-            }
+            let result = self.insist(hop, shared, deadline);
+            self.note_end(hop, result, limit, verdict);
+        }
+    }
+
+    /// Notes the result of a wait of `limit` at most for a neighbour.
+    fn note_end(
+        &self,
+        hop: &Hop,
+        result: Result<Accepted, Refused>,
+        limit: Duration,
+        verdict: &mut CombinedResult,
+    ) {
+        match result {
+            Ok(passed) => verdict.took(passed),
+            Err(refused) => self.judge(hop, refused, Some(limit), verdict),
         }
     }
 
@@ -333,10 +345,8 @@ pub(crate) async fn dispatch_async(
     }
     let deadline = zonda_runtime::after(limit);
     for hop in slow {
-        match sending.insist_async(hop, shared, deadline).await {
-            Ok(passed) => verdict.took(passed),
-            Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
-        }
+        let result = sending.insist_async(hop, shared, deadline).await;
+        sending.note_end(hop, result, limit, &mut verdict);
     }
     verdict.end()
 }
@@ -359,10 +369,8 @@ fn dispatch_filtered(
                 publication,
                 body: &body,
             };
-            match sending.insist(hop, shared, deadline) {
-                Ok(passed) => verdict.took(passed),
-                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
-            }
+            let result = sending.insist(hop, shared, deadline);
+            sending.note_end(hop, result, limit, &mut verdict);
         }
     }
     verdict.end()
@@ -387,10 +395,8 @@ fn dispatch_filtered_async<'a>(
                 publication,
                 body: &body,
             };
-            match sending.insist_async(hop, shared, deadline).await {
-                Ok(passed) => verdict.took(passed),
-                Err(refused) => sending.judge(hop, refused, Some(limit), &mut verdict),
-            }
+            let result = sending.insist_async(hop, shared, deadline).await;
+            sending.note_end(hop, result, limit, &mut verdict);
         }
         verdict.end()
     })

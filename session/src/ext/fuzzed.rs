@@ -242,28 +242,14 @@ pub fn numbers(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    /// Inputs by chance: a hundred times as many in the long run.
-    const INPUTS: u64 = 3000;
-
     #[test]
     fn numbers_by_chance() {
-        let times = match std::env::var_os("ZONDA_LONG") {
-            Some(_) => 100,
-            None => 1,
-        };
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..INPUTS * times {
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
-            let length = 2 * random(150);
-            let data: Vec<u8> = (0..length).map(|_| random(256) as u8).collect();
+        zonda_testkit::by_chance(3000, |random| {
+            let length = 2 * random.below(150);
+            let data = random.bytes(length, 256);
             println!("{data:?}");
             super::numbers(&data);
-        }
+        });
     }
 
     #[test]

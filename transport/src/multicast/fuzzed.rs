@@ -352,31 +352,16 @@ pub fn group(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    /// Inputs by chance: a hundred times as many in the long run.
-    const INPUTS: u64 = 2000;
-
     #[test]
     fn groups_by_chance() {
-        let times = match std::env::var_os("ZONDA_LONG") {
-            Some(_) => 100,
-            None => 1,
-        };
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..INPUTS * times {
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
-            let length = random(600);
-            // Raw bytes are short, so that an input has many steps.
-            let data: Vec<u8> = (0..length)
-                .map(|_| random(256) as u8 >> random(6))
-                .collect();
+        zonda_testkit::by_chance(2000, |random| {
+            let length = random.below(600);
+            // Many bytes are small: raw datagrams are short then, and an input has many steps.
+            let byte = |_| random.below(256) as u8 >> random.below(6);
+            let data: Vec<u8> = (0..length).map(byte).collect();
             println!("{data:?}");
             super::group(&data);
-        }
+        });
     }
 
     #[test]

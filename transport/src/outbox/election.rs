@@ -28,7 +28,7 @@ const PHASE: u32 = 0b11;
 const IDLE: u32 = 0;
 /// One thread writes, and does not wait for the socket.
 const WRITING: u32 = 1;
-/// The socket is full, a writer's turn is over, or the driver has the batches: no sender writes.
+/// The socket is full, the driver's turn is over, or it has the batches: no sender writes.
 const BLOCKED: u32 = 2;
 /// A write was demanded; the next writer must make it.
 const DEMANDED: u32 = 1 << 2;
@@ -91,7 +91,7 @@ pub(super) enum Event {
 pub(super) enum WriteEnd {
     /// The socket has everything.
     Done,
-    /// The socket is full, or the turn of the writer is over: the driver continues.
+    /// The socket is full, or the driver's turn is over.
     Full,
     /// The link is lost, and another link may take over.
     Lost,

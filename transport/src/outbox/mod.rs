@@ -244,7 +244,7 @@ impl Outbox {
             return false;
         }
         while self.election.apply(Change::Demand) == Action::Write {
-            let (action, spent) = self.write_elected();
+            let (action, spent) = self.write_elected(usize::MAX);
             // The code of a payload's owner may run here, and send.
             drop(spent);
             match action {

@@ -33,9 +33,10 @@ const FREE_MAX: usize = 8;
 /// keeping.
 const BUFFER_BYTES_MIN: usize = 512;
 
-/// Bytes after which a write leaves the rest to the driver, whatever the socket takes: some half
-/// millisecond, for which the tasks of other links wait where all threads of the runtime write.
-const TURN_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Bytes after which the driver lets other tasks run, whatever the socket takes: some half
+/// millisecond. A sender has no such turns: what it left in its lane would count against the lane's
+/// limit, although the socket takes it.
+const DRIVER_TURN_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// State of the writer: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
@@ -149,14 +150,14 @@ impl DrainedLanes {
 }
 
 impl Outbox {
-    /// Writes as the elected thread, until the socket is full or has all that is ready, or for one
-    /// turn, and ends its election. Returns its next step, and payloads to be dropped before that
-    /// step.
+    /// Writes as the elected thread, until the socket is full or has all that is ready, or for a
+    /// turn of this many bytes, and ends its election. Returns its next step, and payloads to be
+    /// dropped before that step.
     ///
     /// Messages that other threads add during the write are not followed: those threads write
     /// themselves, demand a write, or leave it to the next tick.
     #[inline]
-    pub(super) fn write_elected(&self) -> (Action, Option<SpentPayloads>) {
+    pub(super) fn write_elected(&self, turn: usize) -> (Action, Option<SpentPayloads>) {
         // The lock is free except for moments: no other holder of this lock writes.
         let locked = self.writer.try_lock();
         let mut writer = locked.unwrap_or_else(|| self.writer.lock());
@@ -166,7 +167,9 @@ impl Outbox {
             buffers,
         } = &mut *writer;
         let end = match direct {
-            Some(direct) => self.write_by(transmit, buffers, |transmit| direct.send(transmit)),
+            Some(direct) => {
+                self.write_by(transmit, buffers, turn, |transmit| direct.send(transmit))
+            }
             None => WriteEnd::Ended,
         };
         // Under the lock: a link that takes over finds this write either under way or ended, never
@@ -188,11 +191,13 @@ impl Outbox {
         action
     }
 
-    /// Writes by `send`, which returns the number of bytes that it took.
+    /// Writes by `send`, which returns the number of bytes that it took, for a turn of this many
+    /// bytes.
     fn write_by(
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
+        turn: usize,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> WriteEnd {
         // Senders that wait for room are woken once the socket has taken the batches that left
@@ -217,9 +222,9 @@ impl Outbox {
                         if all {
                             return WriteEnd::Done;
                         }
-                        // Leave the rest to the driver, which lets other tasks run in between.
+                        // The driver lets other tasks run between two turns.
                         written += count;
-                        if written < TURN_BYTES_MAX {
+                        if written < turn {
                             continue;
                         }
                     }
@@ -398,7 +403,7 @@ impl Outbox {
                 })
                 .await?;
             }
-            drop(self.resume());
+            drop(self.resume(DRIVER_TURN_BYTES_MAX));
             // A socket whose peer reads as fast as this task writes never makes it wait.
             if !has_waited && self.is_blocked() {
                 runtime.yield_now().await;
@@ -413,11 +418,11 @@ impl Outbox {
         self.election.is_blocked()
     }
 
-    /// Continues writing where it stopped, as the socket takes bytes again. The caller has to flush
-    /// afterwards, for writes that were demanded during this one.
-    fn resume(&self) -> Option<SpentPayloads> {
+    /// Continues writing where it stopped, as the socket takes bytes again, for a turn of this many
+    /// bytes. The caller has to flush afterwards, for writes that were demanded during this one.
+    fn resume(&self, turn: usize) -> Option<SpentPayloads> {
         match self.election.apply(Change::Resume) {
-            Action::Write => self.write_elected().1,
+            Action::Write => self.write_elected(turn).1,
             _ => None,
         }
     }
@@ -442,7 +447,7 @@ impl Outbox {
             match self.has_direct.then(|| self.election.attend()) {
                 Some(Some(first)) => {
                     let is_writable = self.wait_writable(left);
-                    let spent = is_writable.then(|| self.resume());
+                    let spent = is_writable.then(|| self.resume(usize::MAX));
                     // The next lines may run the code of a payload's owner, which may wait for this
                     // socket as well.
                     drop(first);

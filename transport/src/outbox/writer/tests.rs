@@ -71,13 +71,18 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
 }
 
 /// Writes to a socket that takes `room` bytes. True if the socket took everything.
-fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
+fn write(outbox: &Outbox, wire: &mut Vec<u8>, room: usize) -> bool {
+    write_turn(outbox, wire, room, usize::MAX)
+}
+
+/// Writes like [`write`], for a turn of this many bytes.
+fn write_turn(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize, turn: usize) -> bool {
     assert_eq!(outbox.election.apply(Change::Demand), Action::Write);
     let mut writer = outbox.writer.lock();
     let SocketWriter {
         transmit, buffers, ..
     } = &mut *writer;
-    let end = outbox.write_by(transmit, buffers, |transmit| {
+    let end = outbox.write_by(transmit, buffers, turn, |transmit| {
         let before = wire.len();
         for index in 0..transmit.count() {
             let segment = transmit.segment(index);
@@ -105,11 +110,6 @@ fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     // The test makes the next write again.
     outbox.election.apply(Change::Reset);
     done
-}
-
-/// Writes all that is queued, in as many turns as it takes.
-fn write_all(outbox: &Outbox, wire: &mut Vec<u8>) {
-    while !write(outbox, wire, usize::MAX) {}
 }
 
 /// Bytes as a peer reads them.
@@ -172,7 +172,7 @@ fn an_urgent_message_waits_for_the_batch_under_way_alone() {
         assert!(!write(&outbox, &mut wire, taken));
         assert_eq!(wire.len(), taken);
         push(&outbox, URGENT, &numbered(3, 8));
-        write_all(&outbox, &mut wire);
+        assert!(write(&outbox, &mut wire, usize::MAX));
         let mut at = 0;
         let urgent = batches(&wire).into_iter().find_map(|batch| {
             let begin = at;
@@ -298,7 +298,7 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
                     assert_eq!(outbox.queued_bytes(), before);
                 }
             }
-            write_all(&outbox, &mut wire);
+            assert!(write(&outbox, &mut wire, usize::MAX));
             let last = heard(&wire).messages.last().map(|m| (m.1, m.2));
             let expected = match has_room {
                 true => (17, size),
@@ -472,23 +472,19 @@ fn what_another_sender_is_about_to_write_is_not_with_the_socket() {
     assert!(outbox.flush(), "the socket has room");
 }
 
-/// The socket takes all that it is given: a large message leaves in turns, between which the
-/// driver has the socket.
+/// The socket takes all that it is given: what the driver writes leaves in turns, and a sender
+/// writes all at once.
 #[test]
-fn a_write_ends_after_its_turn() {
-    let outbox = outbox();
-    push(&outbox, DATA, &numbered(7, 5 * TURN_BYTES_MAX));
-    let (mut wire, mut turns, mut is_done) = (Vec::new(), 0, false);
-    while !is_done {
-        let before = wire.len();
-        is_done = write(&outbox, &mut wire, usize::MAX);
-        let turn = wire.len() - before;
-        assert!(
-            turn < TURN_BYTES_MAX + (1 << 20),
-            "{turn} bytes in one turn"
-        );
-        turns += 1;
+fn the_driver_writes_in_turns() {
+    for (turn, expected) in [(DRIVER_TURN_BYTES_MAX, 5..8), (usize::MAX, 1..2)] {
+        let outbox = outbox();
+        push(&outbox, DATA, &numbered(7, 5 * DRIVER_TURN_BYTES_MAX));
+        let (mut wire, mut turns, mut is_done) = (Vec::new(), 0, false);
+        while !is_done {
+            is_done = write_turn(&outbox, &mut wire, usize::MAX, turn);
+            turns += 1;
+        }
+        assert!(expected.contains(&turns), "{turns} turns of {turn} bytes");
+        assert_eq!(heard(&wire).messages.len(), 1);
     }
-    assert!(turns > 4, "{turns} turns");
-    assert_eq!(heard(&wire).messages.len(), 1);
 }
