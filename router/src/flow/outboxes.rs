@@ -25,8 +25,8 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// Adds the result of `make` unless an element satisfies `is_it`.
-    pub(crate) fn add(&mut self, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) {
+    /// Adds the result of `make` unless an element satisfies `is_it`; returns that element.
+    pub(crate) fn add(&mut self, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
         let known = match self.all.get(self.next) {
             Some(next) if is_it(next) => self.next,
             _ => self.all.iter().position(is_it).unwrap_or_else(|| {
@@ -35,6 +35,7 @@ impl<T> InOrder<T> {
             }),
         };
         self.next = known + 1;
+        &mut self.all[known]
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -108,8 +108,11 @@ impl ReadCycle {
     /// waits for the neighbours that do not keep up with it.
     pub(crate) fn follow_declaration(&mut self, after: After) {
         let declared = &after.declared;
-        if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
-            for outbox in &declared.full {
+        if declared
+            .most_bytes()
+            .is_some_and(|bytes| self.allowance.spend(bytes))
+        {
+            for outbox in declared.behind() {
                 let control = Priority::Control;
                 let congestion = &mut self.downstream.congestion;
                 congestion.note(outbox, control, Load::Declarations);
@@ -158,6 +161,26 @@ mod tests {
 
     use super::*;
     use crate::flow::{congestion::Full, deliver::keep, outboxes::Outboxes, route::tests::outbox};
+
+    /// The number of neighbours that are behind makes no source wait for them, but its own rate does.
+    #[test]
+    fn a_source_that_declares_little_does_not_wait() {
+        let crowd: Vec<_> = (0..200).map(|_| outbox()).collect();
+        let declares = |bytes, times: usize| {
+            let mut cycle = ReadCycle::default();
+            for _ in 0..times {
+                let mut after = After::default();
+                for outbox in &crowd {
+                    after.declared.note(outbox, bytes, false);
+                }
+                cycle.follow_declaration(after);
+            }
+            !cycle.downstream.congestion.is_empty()
+        };
+        assert!(!declares(100, 100));
+        assert!(declares(100, 10_000));
+        assert!(declares(1 << 20, 1));
+    }
 
     /// A lane full of answers stops a client that asks, but not a router, whose link brings messages
     /// of other nodes as well.

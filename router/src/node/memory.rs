@@ -15,7 +15,8 @@
 //!    [`RELIEF_MAX`]: messages to many neighbours grow faster than an evicted link is freed, and
 //!    the next message may come from a source that keeps nothing.
 //! 3. Beyond the budget this node closes a link whose unfinished message needs more, because the
-//!    message would be lost silently otherwise, and accepts no more declarations.
+//!    message would be lost silently otherwise, and accepts no more declarations of a neighbour
+//!    that has many; from an eighth beyond it on, of any.
 
 use std::sync::{
     Arc,
@@ -28,7 +29,10 @@ use zonda_transport::{
     log_limit::LogLimit,
 };
 
-use crate::{config::Settings, table::ForwardingTable};
+use crate::{
+    config::Settings,
+    table::{ForwardingTable, Shortage},
+};
 
 pub(crate) mod eviction;
 pub(crate) mod leaving;
@@ -39,6 +43,10 @@ pub(crate) mod pace;
 const IS_SHORT: usize = 7;
 
 const PARTS: usize = 8;
+
+/// Part of the budget below which a neighbour is not to blame for a shortage: it is never evicted,
+/// and its declarations are accepted.
+const TAKER_PART: usize = 512;
 
 /// Memory that a node holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -179,12 +187,26 @@ impl Memory {
         }
     }
 
-    /// Notes the memory of the table after a change; beyond the budget the table accepts no more
-    /// declarations.
+    /// Notes the memory of the table after a change; beyond the budget the table accepts further
+    /// declarations only from neighbours with few.
     pub(crate) fn note_tables(&self, table: &mut ForwardingTable) {
         self.tables.store(table.memory(), Ordering::Relaxed);
-        let is_short = self.add_up() > self.ledger.budget();
-        table.set_short_of_memory(is_short);
+        table.set_shortage(self.shortage(self.add_up()));
+    }
+
+    /// Returns the shortage of a node that holds so many bytes.
+    fn shortage(&self, held: usize) -> Option<Shortage> {
+        let budget = self.ledger.budget();
+        if held <= budget {
+            None
+        } else if held <= self.parts(PARTS + 1) {
+            Some(Shortage {
+                served: budget / TAKER_PART,
+                others: self.parts(1),
+            })
+        } else {
+            Some(Shortage::COMPLETE)
+        }
     }
 }
 
@@ -229,6 +251,21 @@ mod tests {
         assert!(!memory.is_short());
         memory.note_relief(true);
         assert!(memory.is_short());
+    }
+
+    #[test]
+    fn a_neighbour_with_few_declarations_is_spared_up_to_a_reserve() {
+        let mut config = Config::router();
+        config
+            .insert_json5("limits/memory_bytes", "8192")
+            .expect("a known key");
+        let memory = Memory::new(&config.settings());
+        assert_eq!(memory.shortage(8192), None);
+        let (served, others) = (16, 1024);
+        for held in [8193, 9216] {
+            assert_eq!(memory.shortage(held), Some(Shortage { served, others }));
+        }
+        assert_eq!(memory.shortage(9217), Some(Shortage::COMPLETE));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use zonda_runtime::{AnyRuntime, guard::caught};
 use zonda_transport::{log_limit::LogLimit, outbox::Outbox};
 
 use crate::{
-    flow::outboxes::Outboxes,
+    flow::outboxes::{InOrder, Outboxes},
     node::log::{log, log_panic},
     notify::listeners::NoticeTask,
     query::{
@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct After {
     /// Outboxes that got messages and must be written.
     pub(crate) touched: Outboxes,
-    /// Size of the declarations that the change sent to neighbours, and the lanes that they filled.
+    /// Declarations that the change sent to neighbours that are behind.
     pub(crate) declared: Declared,
     /// Listeners with notices to deliver, and the runtime that delivers them.
     pub(crate) told: Option<(AnyRuntime, Vec<NoticeTask>)>,
@@ -48,23 +48,42 @@ pub(crate) enum Call {
     Later(Box<dyn FnOnce() + Send>),
 }
 
-/// The declarations that a change has caused.
+/// Declarations that a change has sent to neighbours that are behind.
 #[derive(Default)]
-pub(crate) struct Declared {
-    /// Bytes of all of them.
-    pub(crate) bytes: usize,
-    /// Neighbours whose control lane is over its limit.
-    pub(crate) full: Vec<Arc<Outbox>>,
+pub(crate) struct Declared(InOrder<Behind>);
+
+/// Neighbour whose control lane is over its limit.
+struct Behind {
+    outbox: Arc<Outbox>,
+    /// Bytes of the change's declarations for it.
+    bytes: usize,
 }
 
 impl Declared {
+    /// Notes declarations for a neighbour; `has_room` is false if they exceed the limit of its
+    /// control lane.
     pub(crate) fn note(&mut self, outbox: &Arc<Outbox>, bytes: usize, has_room: bool) {
-        self.bytes += bytes;
-        // Messages for one neighbour usually follow each other; a duplicate entry does no harm.
-        let is_last = |last: &Arc<Outbox>| Arc::ptr_eq(last, outbox);
-        if !has_room && !self.full.last().is_some_and(is_last) {
-            self.full.push(Arc::clone(outbox));
+        if !has_room {
+            let behind = self.0.add(
+                |known| Arc::ptr_eq(&known.outbox, outbox),
+                || Behind {
+                    outbox: Arc::clone(outbox),
+                    bytes: 0,
+                },
+            );
+            behind.bytes += bytes;
         }
+    }
+
+    /// Returns the largest number of bytes for one of these neighbours; `None` if no neighbour is
+    /// behind. Their number does not count: a source that declares little waits for none of them.
+    pub(crate) fn most_bytes(&self) -> Option<usize> {
+        self.0.iter().map(|behind| behind.bytes).max()
+    }
+
+    /// Returns the neighbours that are behind.
+    pub(crate) fn behind(&self) -> impl Iterator<Item = &Arc<Outbox>> {
+        self.0.iter().map(|behind| &behind.outbox)
     }
 }
 

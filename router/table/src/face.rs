@@ -186,8 +186,7 @@ impl Face {
     ) -> bool {
         let full = self.relation != Relation::Local
             && (count >= limit
-                || limits.is_short_of_memory
-                || self.key_memory.saturating_add(memory) > limits.key_memory_max);
+                || self.key_memory.saturating_add(memory) > limits.key_memory_of(self.relation));
         self.counters.over_limit += u64::from(full);
         full
     }

@@ -21,7 +21,7 @@ use crate::{
     group::ToldGroups,
     interests::Interests,
     kind::Kind,
-    limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
+    limits::{BadKey, FaceCounters, KeyOverLimit, Limits, Shortage},
     listeners::Listeners,
     mesh::{Charge, Mesh},
     message,
@@ -139,16 +139,17 @@ impl ForwardingTable {
         own.map_or(0, |own| own + queries + behind)
     }
 
-    /// Returns true if neighbours may not declare anything more.
+    /// Returns true if neighbours that have declared much may not declare more.
     #[inline]
     pub fn is_short_of_memory(&self) -> bool {
-        self.limits.is_short_of_memory
+        self.limits.shortage.is_some()
     }
 
-    /// Refuses further declarations and interests of neighbours, or accepts them again.
+    /// Sets the memory that neighbours may have for declarations and interests while the node is
+    /// short of it; `None` ends the shortage.
     #[inline]
-    pub fn set_short_of_memory(&mut self, is_short: bool) {
-        self.limits.is_short_of_memory = is_short;
+    pub fn set_shortage(&mut self, shortage: Option<Shortage>) {
+        self.limits.shortage = shortage;
     }
 
     /// Adds a new neighbour. Appends the messages of a new link: to a gateway the live interests

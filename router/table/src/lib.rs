@@ -87,7 +87,7 @@ pub use gate::{Gate, GatedKind};
 pub use gossip::{Gossip, GossipCounts, GossipOptions};
 pub use hop::{Hop, Suffix};
 pub use kind::Kind;
-pub use limits::{FaceCounters, KeyOverLimit, Limits};
+pub use limits::{FaceCounters, KeyOverLimit, Limits, Shortage};
 pub use mesh::PlaceInTree;
 pub use note::{Note, NoteCause};
 pub use notice::Notice;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use zonda_codec::KeyExprError;
 
-use crate::kind::Kind;
+use crate::{kind::Kind, policy::Relation};
 
 /// Limits per face. Input that exceeds one is ignored and counted in [`FaceCounters`]; the link
 /// stays up.
@@ -44,9 +44,9 @@ pub struct Limits {
     /// if no other neighbour had declared any: the text, and some [`KEY_BYTES`] for each and
     /// [`CHUNK_BYTES`] for each chunk. Default 1 GiB.
     pub key_memory_max: usize,
-    /// True if the node is short of memory: neighbours may declare no more entities or interests.
-    /// Default false.
-    pub is_short_of_memory: bool,
+    /// Memory that neighbours may have for their keys while the node is short of memory; `None`
+    /// while it is not. Default `None`.
+    pub shortage: Option<Shortage>,
     /// Open queries. Default 150 000, each of some 130 bytes. A query beyond it ends at once,
     /// without a reply.
     pub questions_max: usize,
@@ -72,6 +72,25 @@ pub struct Limits {
     pub answer_pause: Duration,
 }
 
+/// Bytes that the declared keys of one neighbour may take together while the node is short of
+/// memory. A neighbour that has less is not to blame for the shortage: its declarations are taken,
+/// as it would never learn that they were not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortage {
+    /// Bytes of a client, or of a peer that this node serves.
+    pub served: usize,
+    /// Bytes of a router, a gateway or a fellow peer, which may declare for many nodes.
+    pub others: usize,
+}
+
+impl Shortage {
+    /// Shortage in which no neighbour may declare anything more.
+    pub const COMPLETE: Shortage = Shortage {
+        served: 0,
+        others: 0,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
@@ -88,7 +107,7 @@ impl Default for Limits {
             answer_slice_max: 1000,
             removal_slice_max: 64,
             key_memory_max: 1 << 30,
-            is_short_of_memory: false,
+            shortage: None,
             questions_max: 150_000,
             neighbours_max: 10_000,
             route_keys_max: 65_536,
@@ -119,6 +138,16 @@ pub(super) fn memory_of(chunks: usize, bytes: usize) -> usize {
 }
 
 impl Limits {
+    /// Returns the bytes of memory that the declared keys of a neighbour may take together.
+    pub(super) fn key_memory_of(&self, relation: Relation) -> usize {
+        let spared = match (self.shortage, relation) {
+            (None, _) => usize::MAX,
+            (Some(shortage), Relation::Served) => shortage.served,
+            (Some(shortage), _) => shortage.others,
+        };
+        self.key_memory_max.min(spared)
+    }
+
     /// Returns the number of declarations of a kind that a face may have.
     pub(super) const fn entities_max(&self, kind: Kind) -> usize {
         match kind {

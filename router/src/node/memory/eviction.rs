@@ -22,7 +22,7 @@ use crate::{
     table::FaceId,
 };
 
-use super::Memory;
+use super::{Memory, TAKER_PART};
 
 /// Parts of the budget, of [`PARTS`], from which on the neighbour that keeps most is evicted.
 const GIVES_WAY: usize = 6;
@@ -33,10 +33,6 @@ const RELIEF_MAX: Duration = Duration::from_millis(250);
 
 /// Parts of the budget that may be held afterwards.
 const IS_LEFT: usize = 5;
-
-/// Part of the budget below which a neighbour is never evicted, because it is not to blame for the
-/// shortage.
-const TAKER_PART: usize = 512;
 
 /// Part of the budget below which the queues of a neighbour that keeps up do not count: they drain
 /// before the end of its link would free them.

@@ -5,7 +5,7 @@
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, Mapping, WireExpr};
-use zonda_table::{Limits, Own, Relation};
+use zonda_table::{Limits, Own, Relation, Shortage};
 
 use crate::bench::{Bench, key_expr, none, queryable, token, wire};
 
@@ -343,14 +343,41 @@ fn nothing_more_is_declared_where_memory_is_short() {
     let mut bench = Bench::new(Router);
     let c5 = bench.connect(0xc5, Client);
     bench.subscribe(c5, 1, "a");
-    bench.table.set_short_of_memory(true);
+    bench.table.set_shortage(Some(Shortage::COMPLETE));
     bench.subscribe(c5, 2, "b");
     bench.unsubscribe(c5, 1);
-    bench.table.set_short_of_memory(false);
+    bench.table.set_shortage(None);
     bench.subscribe(c5, 3, "c");
     let over = bench.table.counters(c5).map(|counters| counters.over_limit);
     assert_eq!(over, Some(1));
     assert_eq!(bench.table.memory_of(c5), 64 + 80 + 1);
+}
+
+/// A neighbour that has declared little loses no declaration to the shortage that another caused.
+#[test]
+fn a_neighbour_with_few_declarations_declares_where_memory_is_short() {
+    let one = 64 + 80 + 1;
+    let mut bench = Bench::new(Router);
+    let (c5, c6) = (bench.connect(0xc5, Client), bench.connect(0xc6, Client));
+    let a2 = bench.connect(0xa2, Router);
+    for (id, key) in (1..).zip(["a", "b", "c"]) {
+        bench.subscribe(c6, id, key);
+        bench.subscribe(a2, id, key);
+    }
+    bench.table.set_shortage(Some(Shortage {
+        served: 2 * one,
+        others: 8 * (one + 200),
+    }));
+    for face in [c5, c6, a2] {
+        bench.subscribe(face, 4, "d");
+    }
+    let over = |face| {
+        bench
+            .table
+            .counters(face)
+            .map(|counters| counters.over_limit)
+    };
+    assert_eq!([c5, c6, a2].map(over), [Some(0), Some(1), Some(0)]);
 }
 
 #[test]
