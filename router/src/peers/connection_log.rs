@@ -91,7 +91,7 @@ impl Lines {
 
     /// Logs that one of these endpoints is connected again.
     pub(crate) fn log_return(&self, endpoints: &str, lost: Instant) {
-        if let Some(left_out) = self.losses.admit(Instant::now()) {
+        if let Some(left_out) = self.configured.admit(Instant::now()) {
             let after = lost.elapsed();
             tracing::warn!("connected to {endpoints} again after {after:.1?}{left_out}");
         }
@@ -128,7 +128,7 @@ impl Lines {
                 );
             }
         } else if gone.is_missed && !is_closed {
-            if let Some(left_out) = quota.admit(Instant::now()) {
+            if let Some(left_out) = self.configured.admit(Instant::now()) {
                 tracing::warn!(
                     "lost the link to {named} after {stood}: {ended}{hint}{lost}; trying again{left_out}"
                 );

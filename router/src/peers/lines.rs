@@ -20,6 +20,9 @@ pub(crate) struct Lines {
     pub(super) usual: LogQuota,
     /// Limit of lines about losses.
     pub(super) losses: LogQuota,
+    /// Limit of lines about the loss and the return of configured endpoints, which strangers that
+    /// come and go do not use up.
+    pub(super) configured: LogQuota,
 }
 
 impl Default for Lines {
@@ -27,6 +30,7 @@ impl Default for Lines {
         Lines {
             usual: LogQuota::new(LINES_MAX, PAUSE),
             losses: LogQuota::new(LINES_MAX / 2, PAUSE * 2),
+            configured: LogQuota::new(LINES_MAX, PAUSE),
         }
     }
 }

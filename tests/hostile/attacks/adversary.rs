@@ -6,10 +6,14 @@
 //! failure:
 //!
 //! ```sh
-//! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary::adversary -- --nocapture
+//! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --release --test hostile adversary::adversary -- --nocapture
 //! ```
 //!
-//! `ZONDA_HOSTILE_MOVES='frozen,slow'` leaves these moves only. Progress goes to standard error, each five seconds.
+//! `ZONDA_HOSTILE_MOVES='frozen,slow'` leaves these moves only; `ZONDA_HOSTILE_GOES_ON=1` continues beyond the bounds.
+//! Progress goes to standard error, each five seconds and whenever a silence is longer than all before.
+//!
+//! For an hour, build it optimised (`cargo test --release`): without optimisation this test keeps two processors busy
+//! all the time, and measures how the system shares them out.
 
 use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};
@@ -27,6 +31,9 @@ const ATTACKERS: usize = 3;
 
 /// Time after the attackers have left: messages that are still queued then are late, and count.
 const AFTERMATH: Duration = Duration::from_secs(4);
+
+/// Lines of log that a minute may add: causes log a line or two each minute.
+const LINES_PER_MINUTE: u64 = 20;
 
 /// Interval of the progress output.
 const PROGRESS: Duration = Duration::from_secs(5);
@@ -161,21 +168,31 @@ fn adversary() {
         .collect();
     let begin = Instant::now();
     let mut shown = begin;
-    // A hundred lines of log, and ten for each minute of a long run: most causes log a line a
-    // minute.
+    // A cause logs a line a minute at most, or two: a long run may have a line a minute of each.
     let bounds = Bounds {
-        lines: BOUNDS.lines.max(10 * length / 60),
+        lines: BOUNDS.lines + LINES_PER_MINUTE * length / 60,
         ..BOUNDS
     };
+    let mut worst = 0;
+    let goes_on = std::env::var_os("ZONDA_HOSTILE_GOES_ON").is_some();
     while begin.elapsed() < Duration::from_secs(length) {
         world.attacked(seconds(1.0));
         let moves: Vec<String> = attacks
             .iter()
             .map(|attack| attack.latest("move "))
             .collect();
-        let broken = world.so_far().harm(&bounds);
+        let so_far = world.so_far();
+        if so_far.excess_ms() > worst {
+            worst = so_far.excess_ms();
+            progress(&format!(
+                "{:>5.0} s: {worst} ms of {} moves {moves:?}",
+                begin.elapsed().as_secs_f64(),
+                so_far.excess_of()
+            ));
+        }
+        let broken = so_far.harm(&bounds);
         assert!(
-            broken.is_empty(),
+            broken.is_empty() || goes_on,
             "beyond the bounds: {broken:#?}\nlast moves: {moves:?}\n{}\nagain: {again}",
             world.so_far()
         );

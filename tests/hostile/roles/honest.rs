@@ -264,6 +264,14 @@ fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
             while seen.load(Ordering::Acquire) < changes && !notes.is_over() {
                 std::thread::sleep(Duration::from_millis(1));
             }
+            if begin.elapsed() >= SLOW {
+                let what = if token.is_some() {
+                    "token"
+                } else {
+                    "end of a token"
+                };
+                eprintln!("a {what} was seen after {:?}", begin.elapsed());
+            }
             most(&notes.token_ms, begin.elapsed());
             notes.tokens.fetch_add(1, Ordering::Relaxed);
             *lock(&notes.changed) = Some(Instant::now());

@@ -63,6 +63,8 @@ pub struct Verdict {
     pub attacked: Sighting,
     /// The router's log.
     pub log: Vec<String>,
+    /// Log of the router behind it.
+    pub far_log: Vec<String>,
     /// Lines of the honest processes about themselves.
     pub said: Vec<String>,
 }
@@ -78,6 +80,14 @@ impl Verdict {
     pub fn excess_ms(&self) -> u64 {
         let all = self.honest.iter().map(|(_, _, r)| r.excess_ms);
         all.max().unwrap_or(0)
+    }
+
+    /// Returns the process with that silence, and all its silences in the same time.
+    pub fn excess_of(&self) -> String {
+        let worst = self.honest.iter().max_by_key(|(_, _, r)| r.excess_ms);
+        worst.map_or(String::new(), |(name, _, r)| {
+            format!("{name}: {}", r.excess_of)
+        })
     }
 
     /// Returns the worst silence of flows of large messages without the machine's delays.
@@ -125,7 +135,10 @@ impl Verdict {
     /// Returns the messages that were lost (under Block), doubled, reordered, forged, refused or
     /// unanswered, in words.
     fn wrongs(&self) -> Vec<String> {
-        let mut wrongs = Vec::new();
+        // the second router dialled the first one
+        let lost = self.far_log.iter();
+        let lost = lost.filter(|line| line.contains("lost the link to"));
+        let mut wrongs: Vec<String> = lost.cloned().collect();
         for (name, quiet, report) in &self.honest {
             let mut wrong = |count: u64, what: &str| {
                 if count > 0 {
@@ -262,9 +275,11 @@ impl Display for Verdict {
         for line in &self.log[last..] {
             writeln!(f, "  log: {line}")?;
         }
-        let last = self.said.len().saturating_sub(LINES_SHOWN);
-        for line in &self.said[last..] {
-            writeln!(f, "  honest: {line}")?;
+        for (lines, whose) in [(&self.far_log, "far log"), (&self.said, "honest")] {
+            let last = lines.len().saturating_sub(LINES_SHOWN);
+            for line in &lines[last..] {
+                writeln!(f, "  {whose}: {line}")?;
+            }
         }
         write!(f, "  verdict: {}", self.in_short())
     }

@@ -172,6 +172,8 @@ pub struct Report {
     pub oversleep_ms: u64,
     /// Worst silence without the machine's delays, apart from flows of large messages.
     pub excess_ms: u64,
+    /// Silences of all flows, and the waits for a reply and a token, in the time with that silence.
+    pub excess_of: String,
     /// Worst silence of flows of large messages without the machine's delays.
     pub large_excess_ms: u64,
     /// Delay that the machine caused in the latest of the times.
@@ -214,7 +216,10 @@ impl Report {
         let machine = later.machine_ms.max(self.machine_ms);
         let rest = later.silence_ms(false).max(later.question_ms);
         let rest = rest.max(later.token_ms).saturating_sub(machine);
-        self.excess_ms = self.excess_ms.max(rest);
+        if rest > self.excess_ms {
+            self.excess_ms = rest;
+            self.excess_of = later.silences();
+        }
         let large = later.large_silence_ms();
         let large = large.saturating_sub(machine.max(later.queued_ms));
         self.large_excess_ms = self.large_excess_ms.max(large);
@@ -245,6 +250,21 @@ impl Report {
         let is_one = |flow: &usize| self.large.get(*flow).copied().unwrap_or(false) == is_large;
         let silences = flows.filter(|(flow, _)| is_one(flow));
         silences.map(|(_, flow)| flow.silence_ms).max().unwrap_or(0)
+    }
+
+    /// Returns the longest silence of each flow at any subscriber, and the longest waits, in words.
+    fn silences(&self) -> String {
+        let flows = self.seen.iter().map(Vec::len).max().unwrap_or(0);
+        let worst = |flow: usize| {
+            let at = self.seen.iter().filter_map(|flows| flows.get(flow));
+            at.map(|report| report.silence_ms).max().unwrap_or(0)
+        };
+        let flows: Vec<u64> = (0..flows).map(worst).collect();
+        let (question, token, machine) = (self.question_ms, self.token_ms, self.machine_ms);
+        format!(
+            "flows {flows:?} ms, reply {question} ms, token {token} ms, put {} ms, machine {machine} ms",
+            self.put_ms
+        )
     }
 
     /// Returns the longest silence, at any subscriber, of a flow of large messages.

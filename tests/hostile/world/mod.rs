@@ -460,8 +460,15 @@ impl World {
                 .as_ref()
                 .map(Process::errors)
                 .unwrap_or_default(),
+            far_log: self.far_lines(),
             said: self.said(),
         }
+    }
+
+    /// Returns the lines that the second router wrote to its log so far.
+    fn far_lines(&self) -> Vec<String> {
+        let far = self.far.as_ref();
+        far.map(|(_, far)| far.errors()).unwrap_or_default()
     }
 
     /// Returns the lines that the honest processes wrote to standard error so far.
@@ -517,11 +524,13 @@ impl World {
             reports.push((honest.name, honest.quiet, honest.attacked));
         }
         let log = self.router.as_ref().map(Process::errors);
+        let far_log = self.far_lines();
         Verdict {
             honest: reports,
             quiet: self.quiet,
             attacked: self.attacked,
             log: log.unwrap_or_default(),
+            far_log,
             said,
         }
     }
