@@ -75,6 +75,8 @@ pub(crate) struct Inbound {
     /// Key ids that messages need not wait for, where messages may overtake declarations. Boxed
     /// because few links need it.
     early: Option<Box<EarlyIds>>,
+    /// True if other tasks have to run before this one goes on.
+    is_turn_over: bool,
 }
 
 impl Inbound {
@@ -99,6 +101,7 @@ impl Inbound {
             parked: None,
             parked_question: None,
             early: None,
+            is_turn_over: true,
         }
     }
 
@@ -488,6 +491,7 @@ impl Incoming<'_> {
 
 impl Handler for Inbound {
     async fn burst_end(&mut self) {
+        let has_waited = self.answering;
         // continue one slice of whatever the neighbour's messages wait for
         if self.parked.is_some() {
             self.resume();
@@ -498,6 +502,7 @@ impl Handler for Inbound {
         } else if self.answering {
             self.answer_on();
         }
+        self.is_turn_over = !has_waited || self.burst.ends_turn();
         self.burst.now = None;
         self.burst.work = 0;
         self.burst.busy_since = None;
@@ -520,6 +525,10 @@ impl Handler for Inbound {
             // boxed because it is rare and would make every reading task larger
             Box::pin(self.shared.wait_for_memory(&self.outbox)).await;
         }
+    }
+
+    fn is_turn_over(&self) -> bool {
+        self.is_turn_over
     }
 
     #[cold]

@@ -40,6 +40,8 @@ pub(crate) struct ReadCycle {
     pub(crate) work: usize,
     /// Start of the first work of this burst that is timed.
     pub(crate) busy_since: Option<Instant>,
+    /// Start of a router's turn, once its messages have waited for a search or an answer.
+    turn_since: Option<Instant>,
     /// Declarations that this source may still cause before it waits for slow neighbours.
     pub(crate) allowance: Allowance,
     /// True if the source sends for all nodes behind it.
@@ -53,7 +55,7 @@ pub(crate) const WORK_MAX: usize = 16_384;
 /// Total time for queries and changes of the table before the reading task yields to other tasks.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
-/// [`BUSY_MAX`] for a router. All nodes behind it share one turn, and their messages one connection:
+/// [`BUSY_MAX`] for a router, and its time for searches and answers that its messages wait for. All nodes behind it share one turn, and their messages one connection:
 /// what the turn does not reach delays the messages behind it.
 const ROUTER_BUSY_MAX: Duration = Duration::from_millis(16);
 
@@ -133,6 +135,22 @@ impl ReadCycle {
     /// Counts forwarded messages.
     pub(crate) fn worked(&mut self, count: usize) {
         self.work += count;
+    }
+
+    /// Returns true if the reading task has to let other tasks run before it goes on with what its
+    /// messages wait for. A router has a turn of [`ROUTER_BUSY_MAX`] for that, another neighbour one
+    /// slice of work.
+    pub(crate) fn ends_turn(&mut self) -> bool {
+        if !self.is_router {
+            return true;
+        }
+        let now = Instant::now();
+        let since = *self.turn_since.get_or_insert(now);
+        let is_over = self.work >= WORK_MAX || now.duration_since(since) >= ROUTER_BUSY_MAX;
+        if is_over {
+            self.turn_since = None;
+        }
+        is_over
     }
 
     /// Starts the timer for work that may take long. The clock is read for such work only, never

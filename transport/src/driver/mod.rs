@@ -37,6 +37,12 @@ pub trait Handler: Deliver + Send + 'static {
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// Returns true if other tasks have to run before `burst_end` is repeated.
+    #[inline(always)]
+    fn is_turn_over(&self) -> bool {
+        true
+    }
+
     /// Notes the counts and the memory of the receiver, which has what a read brought.
     #[inline(always)]
     fn received(&mut self, _receiver: &Receiver) {}

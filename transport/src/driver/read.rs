@@ -180,7 +180,9 @@ impl<R: Runtime, H: Handler> ReadTask<R, H> {
             if let Progress::Paused = progress {
                 // The silence is this task's, not the peer's: the task did not read.
                 self.outbox.note_received(clock::now());
-                self.runtime.yield_now().await;
+                if self.handler.is_turn_over() {
+                    self.runtime.yield_now().await;
+                }
                 continue;
             }
             // A node that closes writes what is queued, but takes nothing more.

@@ -298,7 +298,9 @@ impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
             while seat.handler.wants_pause() {
                 seat.handler.burst_end().await;
                 self.note_received();
-                self.runtime.yield_now().await;
+                if seat.handler.is_turn_over() {
+                    self.runtime.yield_now().await;
+                }
             }
             if self.bundle.outbox().is_closed() {
                 return Err(self.why_closed());
