@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::chance::Chance;
 use super::moves::{Game, MOVES};
 use crate::roles::Stage;
-use crate::world::{Bounds, Flow, LARGE, Load, Setup, World, seconds};
+use crate::world::{Bounds, Flow, LARGE, Load, Setup, Verdict, World, seconds};
 
 /// Number of attackers at the same time.
 const ATTACKERS: usize = 3;
@@ -140,6 +140,16 @@ fn scene(seed: u64, moves: &str) -> (World, Field) {
     (world, field)
 }
 
+/// Prints the longest silence so far, with all silences of the same time.
+fn show_silences(so_far: &Verdict, begin: Instant, moves: &[String]) {
+    progress(&format!(
+        "{:>5.0} s: {} ms of {} moves {moves:?}",
+        begin.elapsed().as_secs_f64(),
+        so_far.excess_ms(),
+        so_far.excess_of()
+    ));
+}
+
 #[test]
 fn adversary() {
     let length = number("ZONDA_HOSTILE_SECONDS").unwrap_or(10);
@@ -184,11 +194,7 @@ fn adversary() {
         let so_far = world.so_far();
         if so_far.excess_ms() > worst {
             worst = so_far.excess_ms();
-            progress(&format!(
-                "{:>5.0} s: {worst} ms of {} moves {moves:?}",
-                begin.elapsed().as_secs_f64(),
-                so_far.excess_of()
-            ));
+            show_silences(&so_far, begin, &moves);
         }
         let broken = so_far.harm(&bounds);
         assert!(
