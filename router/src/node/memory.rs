@@ -16,7 +16,7 @@
 //!    the next message may come from a source that keeps nothing.
 //! 3. Beyond the budget this node closes a link whose unfinished message needs more, because the
 //!    message would be lost silently otherwise, and accepts no more declarations of a neighbour
-//!    that has many; from an eighth beyond it on, of any.
+//!    that has many; from a quarter beyond it on, of one that has more than very few.
 
 use std::sync::{
     Arc,
@@ -47,6 +47,13 @@ const PARTS: usize = 8;
 /// Part of the budget below which a neighbour is not to blame for a shortage: it is never evicted,
 /// and its declarations are accepted.
 const TAKER_PART: usize = 512;
+
+/// Part of the budget that the declarations of a client may take in any shortage: those of a
+/// thousand clients are an eighth of it. A router may have more.
+const FEW_PART: usize = 8192;
+
+/// Part of the budget that the declarations of a router may take in any shortage.
+const ROUTER_FEW_PART: usize = 64;
 
 /// Memory that a node holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -199,13 +206,16 @@ impl Memory {
         let budget = self.ledger.budget();
         if held <= budget {
             None
-        } else if held <= self.parts(PARTS + 1) {
+        } else if held <= self.parts(PARTS + 2) {
             Some(Shortage {
                 served: budget / TAKER_PART,
                 others: self.parts(1),
             })
         } else {
-            Some(Shortage::COMPLETE)
+            Some(Shortage {
+                served: budget / FEW_PART,
+                others: budget / ROUTER_FEW_PART,
+            })
         }
     }
 }
@@ -262,10 +272,11 @@ mod tests {
         let memory = Memory::new(&config.settings());
         assert_eq!(memory.shortage(8192), None);
         let (served, others) = (16, 1024);
-        for held in [8193, 9216] {
+        for held in [8193, 10_240] {
             assert_eq!(memory.shortage(held), Some(Shortage { served, others }));
         }
-        assert_eq!(memory.shortage(9217), Some(Shortage::COMPLETE));
+        let (served, others) = (1, 128);
+        assert_eq!(memory.shortage(10_241), Some(Shortage { served, others }));
     }
 
     #[test]

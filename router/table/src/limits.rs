@@ -83,14 +83,6 @@ pub struct Shortage {
     pub others: usize,
 }
 
-impl Shortage {
-    /// Shortage in which no neighbour may declare anything more.
-    pub const COMPLETE: Shortage = Shortage {
-        served: 0,
-        others: 0,
-    };
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Limits {

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use zonda_codec::WhatAmI;
 use zonda_transport::{
     ledger::Share,
     outbox::{Outbox, OutboxMemory},
@@ -37,6 +38,9 @@ const IS_LEFT: usize = 5;
 /// Part of the budget below which the queues of a neighbour that keeps up do not count: they drain
 /// before the end of its link would free them.
 const PASSING_PART: usize = 32;
+
+/// Part of the entities behind a router for which the router is to blame.
+const ROUTER_PART: usize = 8;
 
 /// Assumed fastest growth of memory between two checks, in bytes per second.
 const GROWTH_MAX: usize = 4 << 30;
@@ -83,8 +87,14 @@ impl Memory {
             } else if face.outbox.is_closed() {
                 excess = excess.saturating_sub(keeps.bytes());
             } else {
+                let keeps = keeps.without_passing(face.pace.keeps_up(), passing);
+                let blame = match face.status.whatami {
+                    WhatAmI::Router => keeps.blame_of_router(),
+                    WhatAmI::Peer | WhatAmI::Client => keeps.bytes(),
+                };
                 takers.push(MemoryUser {
-                    keeps: keeps.without_passing(face.pace.keeps_up(), passing),
+                    keeps,
+                    blame,
                     outbox: Arc::clone(&face.outbox),
                     share: Arc::clone(&face.holding.share),
                     who: format!("{} {}", face.status.whatami, face.status.zid),
@@ -96,7 +106,8 @@ impl Memory {
             left: self.parts(IS_LEFT),
             least: self.ledger.budget() / TAKER_PART,
         };
-        terms.choose(excess, &mut takers, |taker| taker.keeps.bytes());
+        let blame = |taker: &MemoryUser| taker.blame;
+        terms.choose(excess, &mut takers, |taker| taker.keeps.bytes(), blame);
         for taker in &takers {
             let received = taker.keeps.received;
             state.leavers.add(&taker.outbox, &taker.share, received);
@@ -125,20 +136,26 @@ impl Memory {
 struct EvictionTerms {
     /// Bytes that all may keep afterwards.
     left: usize,
-    /// Bytes below which a neighbour is not evicted.
+    /// Blame below which a neighbour is not evicted.
     least: usize,
 }
 
 impl EvictionTerms {
-    /// Retains the neighbours to evict so that `excess` bytes are freed, the one with most `bytes`
+    /// Retains the neighbours to evict so that `excess` bytes are freed, the one with most `blame`
     /// first. Memory that none of them keeps is being freed already, and no link's end would free
     /// it: neighbours answer only for what they keep themselves.
-    fn choose<T>(&self, excess: usize, takers: &mut Vec<T>, bytes: impl Fn(&T) -> usize) {
+    fn choose<T>(
+        &self,
+        excess: usize,
+        takers: &mut Vec<T>,
+        bytes: impl Fn(&T) -> usize,
+        blame: impl Fn(&T) -> usize,
+    ) {
         let kept: usize = takers.iter().map(&bytes).sum();
         let mut excess = excess.min(kept.saturating_sub(self.left));
-        takers.sort_unstable_by_key(|taker| Reverse(bytes(taker)));
+        takers.sort_unstable_by_key(|taker| Reverse(blame(taker)));
         takers.retain(|taker| {
-            let gives_way = excess > 0 && bytes(taker) >= self.least;
+            let gives_way = excess > 0 && blame(taker) >= self.least;
             excess = excess.saturating_sub(bytes(taker));
             gives_way
         });
@@ -148,6 +165,8 @@ impl EvictionTerms {
 /// Neighbour that keeps memory.
 struct MemoryUser {
     keeps: FreeableBytes,
+    /// Bytes by which it is compared with others.
+    blame: usize,
     outbox: Arc<Outbox>,
     share: Arc<Share>,
     who: String,
@@ -160,6 +179,8 @@ struct FreeableBytes {
     received: usize,
     /// Bytes of its queues' buffers, its entities, its routes.
     own: usize,
+    /// Part of `own` that is entities.
+    declared: usize,
     /// Part of both that is in its queues.
     queues: OutboxMemory,
 }
@@ -168,9 +189,11 @@ impl FreeableBytes {
     fn of(state: &State, id: FaceId, face: &Face) -> Self {
         let queues = face.outbox.memory();
         let routes = face.holding.routes.load(Ordering::Relaxed);
+        let declared = state.table.memory_of(id);
         FreeableBytes {
             received: queues.kept + face.holding.share.unfinished(),
-            own: queues.own + routes + state.table.memory_of(id),
+            own: queues.own + routes + declared,
+            declared,
             queues,
         }
     }
@@ -184,6 +207,7 @@ impl FreeableBytes {
                 received: self.received - kept,
                 own: self.own - own,
                 queues: OutboxMemory::default(),
+                ..self
             },
             false => self,
         }
@@ -191,6 +215,12 @@ impl FreeableBytes {
 
     fn bytes(self) -> usize {
         self.received + self.own
+    }
+
+    /// Returns the bytes by which a router is compared with other neighbours: of the entities behind
+    /// it a part, as they belong to many nodes, all of which would lose this node with its link.
+    fn blame_of_router(self) -> usize {
+        self.bytes() - self.declared + self.declared / ROUTER_PART
     }
 }
 
@@ -247,6 +277,7 @@ mod tests {
         let keeps = |queues: OutboxMemory| FreeableBytes {
             received: queues.kept + 7,
             own: queues.own + 5,
+            declared: 0,
             queues,
         };
         let few = keeps(queues(500, 1000));
@@ -267,8 +298,28 @@ mod tests {
     fn chosen(excess: usize, takers: &[usize]) -> Vec<usize> {
         let mut takers = takers.to_vec();
         let terms = EvictionTerms { left: 80, least: 2 };
-        terms.choose(excess, &mut takers, |bytes| *bytes);
+        terms.choose(excess, &mut takers, |bytes| *bytes, |bytes| *bytes);
         takers
+    }
+
+    /// A router with the entities of many nodes stays beside a client with less memory.
+    #[test]
+    fn the_entities_behind_a_router_belong_to_many() {
+        let keeps = |declared| FreeableBytes {
+            received: 10,
+            own: declared + 20,
+            declared,
+            queues: OutboxMemory::default(),
+        };
+        let (router, client) = (keeps(800), keeps(200));
+        assert_eq!((router.bytes(), router.blame_of_router()), (830, 130));
+        let mut takers = vec![
+            (router.bytes(), router.blame_of_router()),
+            (client.bytes(), client.bytes()),
+        ];
+        let terms = EvictionTerms { left: 80, least: 2 };
+        terms.choose(200, &mut takers, |taker| taker.0, |taker| taker.1);
+        assert_eq!(takers, [(230, 230)]);
     }
 
     #[test]

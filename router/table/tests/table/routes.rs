@@ -343,7 +343,8 @@ fn nothing_more_is_declared_where_memory_is_short() {
     let mut bench = Bench::new(Router);
     let c5 = bench.connect(0xc5, Client);
     bench.subscribe(c5, 1, "a");
-    bench.table.set_shortage(Some(Shortage::COMPLETE));
+    let (served, others) = (0, 0);
+    bench.table.set_shortage(Some(Shortage { served, others }));
     bench.subscribe(c5, 2, "b");
     bench.unsubscribe(c5, 1);
     bench.table.set_shortage(None);
