@@ -3,6 +3,7 @@
 //! The tests of sessions that can share a process: one program, as each additional one is linked
 //! for every runtime.
 
+mod admin;
 mod anywhere;
 mod api;
 mod asking;

@@ -10,53 +10,65 @@ use std::{
 use zonda_codec::KeyExpr;
 use zonda_transport::sync::Mutex;
 
+use crate::admin::question::JSON;
+
 /// Lifetime of a cached text, as a multiple of the time that it took to build.
 const REUSED: u32 = 20;
 
-/// A report of a node.
+/// A report of a node: one key of its admin space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
+    /// The root: the node's id, locators and connections, as JSON.
+    Root,
     /// The node's counters, as OpenMetrics text.
     Metrics,
     /// The limits, as JSON.
     Limits,
     /// The latest events of connections, as JSON.
     Events,
+    /// The network of routers, or of peers if this node is one, as Graphviz.
+    NorthGraph,
+    /// The network of a router's peers, as Graphviz.
+    PeerGraph,
 }
 
 impl Report {
-    const ALL: [Report; 3] = [Report::Metrics, Report::Limits, Report::Events];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Report::Metrics => "metrics",
-            Report::Limits => "limits",
-            Report::Events => "events",
-        }
-    }
+    /// All reports.
+    pub(crate) const ALL: [Report; 6] = [
+        Report::Root,
+        Report::Metrics,
+        Report::Limits,
+        Report::Events,
+        Report::NorthGraph,
+        Report::PeerGraph,
+    ];
 
     pub(crate) const fn encoding(self) -> &'static str {
         match self {
-            Report::Metrics => "text/plain",
-            Report::Limits | Report::Events => "application/json",
+            Report::Root | Report::Limits | Report::Events => JSON,
+            Report::Metrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Report::NorthGraph | Report::PeerGraph => "text/plain",
         }
     }
 
-    /// Returns the reports that a key names.
-    pub(crate) fn named(key: &KeyExpr<'_>, root: &KeyExpr<'_>) -> Vec<(Report, KeyExpr<'static>)> {
-        let last = key.as_str().rsplit('/').next();
-        let named = Report::ALL
-            .into_iter()
-            .filter(|report| last == Some(report.name()));
-        let keyed = named.filter_map(|report| Some((report, root.join(report.name()).ok()?)));
-        keyed.filter(|(_, own)| key.intersects(own)).collect()
+    /// Returns the key of the report on a node with this root.
+    pub(crate) fn key(self, root: &KeyExpr<'_>) -> Option<KeyExpr<'static>> {
+        let below = match self {
+            Report::Root => return Some(root.clone().into_owned()),
+            Report::Metrics => "metrics",
+            Report::Limits => "limits",
+            Report::Events => "events",
+            Report::NorthGraph => "linkstate/north",
+            Report::PeerGraph => "linkstate/south:0:peer",
+        };
+        root.join(below).ok()
     }
 }
 
 /// A text that is reused while it is younger than [`REUSED`] times its build time. Queries for it,
 /// however frequent, use at most a twentieth of a processor.
 #[derive(Debug, Default)]
-pub(crate) struct CachedText(Option<BuiltText>);
+struct CachedText(Option<BuiltText>);
 
 #[derive(Debug)]
 struct BuiltText {
@@ -67,7 +79,7 @@ struct BuiltText {
 
 impl CachedText {
     /// Returns the text if it is recent.
-    pub(crate) fn recent(&self, now: Instant) -> Option<Arc<str>> {
+    fn recent(&self, now: Instant) -> Option<Arc<str>> {
         let known = self.0.as_ref()?;
         let age = now.saturating_duration_since(known.at);
         let is_recent = age < known.took.saturating_mul(REUSED);
@@ -75,7 +87,7 @@ impl CachedText {
     }
 
     /// Stores a text whose build began at `begin` and ends now.
-    pub(crate) fn keep(&mut self, begin: Instant, text: &Arc<str>) {
+    fn keep(&mut self, begin: Instant, text: &Arc<str>) {
         let at = Instant::now();
         self.0 = Some(BuiltText {
             text: Arc::clone(text),
@@ -107,30 +119,6 @@ impl Reports {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_key_that_names_a_report_asks_for_it() {
-        let root = KeyExpr::new("@/a1/router").expect("a key");
-        let named = |key: &str| {
-            let key = KeyExpr::new(key.to_owned()).expect("a key");
-            let named = Report::named(&key, &root);
-            named
-                .into_iter()
-                .map(|(report, _)| report)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(named("@/a1/router/metrics"), [Report::Metrics]);
-        assert_eq!(named("@/*/router/limits"), [Report::Limits]);
-        assert_eq!(named("@/*/*/events"), [Report::Events]);
-        for other in [
-            "@/**",
-            "@/a1/router/**",
-            "@/b2/router/metrics",
-            "@/a1/router/*",
-        ] {
-            assert_eq!(named(other), [], "{other}");
-        }
-    }
 
     #[test]
     fn a_report_that_took_long_is_used_again() {

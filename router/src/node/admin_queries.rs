@@ -1,149 +1,120 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries to the admin space, which the node answers itself: with its description at the root,
-//! and with the reports below, the node's counters, its limits, and the latest events of its
-//! connections.
+//! Queries to the admin space, which the node answers itself.
 //!
-//! A report takes the node's lock several times, so it is built after the state change that
-//! received the query. Only a key that names a report gets it; `@/**` does not, because a report of
-//! many links is long.
+//! A task for each asker makes the answers in parts: each takes the node's lock briefly, and pauses
+//! follow it, so that an answer of many thousand replies delays no other work.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
+use zonda_codec::{Qos, Reliability, WhatAmI, ZenohId};
+use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
-    admin::{self, report_cache::Report},
+    admin::{
+        self,
+        answer::Answer,
+        graph,
+        question::{AdminQuestion, AdminReply},
+        report_cache::Report,
+        root,
+    },
     metrics,
     model::{Publication, SampleKind, Value},
     node::{handle::Node, shared::Shared, state::State},
     query::{
         After, Call, QueryableId,
-        reply::{self, OutgoingReply},
+        answering::AskedBranch,
+        reply::{self, OutgoingReply, Room},
     },
-    table::LocalBranch,
+    table::{FaceId, NetworkGraph},
 };
 
-/// A value of the admin space.
-struct AdminText<'a> {
-    key: &'a KeyExpr<'a>,
-    text: &'a str,
-    /// The name of its encoding.
-    encoding: &'static str,
-}
+/// Time between two looks at a query whose asker takes no more replies.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// A query for reports, to be answered without a lock.
-struct ReportQuery {
-    node: Arc<Shared>,
-    branch: LocalBranch,
-    reports: Vec<(Report, KeyExpr<'static>)>,
-}
-
-impl ReportQuery {
-    /// Replies with each report, and ends the admin space's part of the query.
-    fn answer(self) {
-        let ReportQuery {
-            node,
-            branch,
-            reports,
-        } = self;
-        // The reports are built without the lock.
-        let make = |report| node.admin_reports.text(report, || node.report(report));
-        let texts = reports.iter().map(|(report, _)| make(*report));
-        let texts: Vec<_> = texts.collect();
-        // The replies are sent under the lock.
-        let change = |state: &mut State, after: &mut After| {
-            for ((report, key), text) in reports.iter().zip(&texts) {
-                let encoding = report.encoding();
-                let told = AdminText {
-                    key,
-                    text,
-                    encoding,
-                };
-                node.tell_admin(&told, &branch, state, after);
-            }
-            state.table.finish_branch(branch.face, branch.rid);
-        };
-        node.change(change).finish();
-    }
+/// Result of sending some replies.
+enum Said {
+    /// The next ones may follow, perhaps after a wait for room.
+    Room(Room),
+    /// The query is over.
+    Over,
 }
 
 impl Shared {
-    /// Replies to a query on `key` that reaches the admin space, and ends its branch there: at
-    /// once, or after the reports.
+    /// Queues a query that reaches the admin space for its answer; ends its branch at once if the
+    /// admin space may not be read.
     pub(crate) fn answer_admin(
         &self,
-        branch: &LocalBranch,
-        key: &KeyExpr<'_>,
+        asked: &AskedBranch<'_>,
         state: &mut State,
         after: &mut After,
     ) {
-        // The root is sent at once.
-        let root = state.table.admin_key().clone();
+        let branch = asked.branch;
         let answers = self.settings.adminspace_enabled && self.settings.adminspace_readable;
-        if answers && key.intersects(&root) {
-            let text = self.described(state);
-            let text = AdminText {
-                key: &root,
-                text: &text,
-                encoding: "application/json",
-            };
-            self.tell_admin(&text, branch, state, after);
-        }
-        // Reports are built later, without the lock; they end the branch.
-        let reports = match answers {
-            true => Report::named(key, &root),
-            false => Vec::new(),
+        let asker = state.table.origin_of_query(branch.face, branch.rid);
+        let asker = asker.filter(|_| answers);
+        let (Some(node), Some(asker)) = (self.this.upgrade(), asker) else {
+            state.table.finish_branch(branch.face, branch.rid);
+            return;
         };
-        match self.this.upgrade().filter(|_| !reports.is_empty()) {
-            Some(node) => {
-                let branch = branch.clone();
-                let asked = ReportQuery {
-                    node,
-                    branch,
-                    reports,
-                };
-                after.calls.push(Call::Later(Box::new(|| asked.answer())));
+        let asked = AdminQuestion {
+            branch: branch.clone(),
+            key: asked.key.clone().into_owned(),
+            parameters: asked.parameters.into(),
+        };
+        // The task is started without the lock.
+        let run = move || {
+            if node.admin_questions.push(asker.face, asked) {
+                start_answering(node, asker.face);
             }
-            None => state.table.finish_branch(branch.face, branch.rid),
-        }
-    }
-
-    /// Replies with a text.
-    fn tell_admin(
-        &self,
-        told: &AdminText<'_>,
-        branch: &LocalBranch,
-        state: &mut State,
-        after: &mut After,
-    ) {
-        let sample = Publication {
-            kind: SampleKind::Put,
-            payload: Value::Borrowed(told.text.as_bytes()),
-            encoding: Encoding {
-                id: encoding::id(told.encoding).unwrap_or_default(),
-                schema: None,
-            },
-            attachment: None,
-            timestamp: None,
-            source_info: None,
-            qos: Qos::REQUEST,
-            reliability: Reliability::Reliable,
         };
-        if let Ok(unsaid) = OutgoingReply::sample(told.key, QueryableId(0), &sample) {
-            reply::reply_at_once(self, branch, &unsaid, state, after);
+        after.calls.push(Call::Later(Box::new(run)));
+    }
+
+    /// Sends replies to a query.
+    fn say(&self, asked: &AdminQuestion, replies: &[AdminReply]) -> Said {
+        let mut said = Said::Over;
+        let change = |state: &mut State, after: &mut After| {
+            let branch = &asked.branch;
+            let Some(asker) = state.table.origin_of_query(branch.face, branch.rid) else {
+                return;
+            };
+            let mut room = Room::None;
+            for told in replies {
+                let sample = sample_of(told);
+                if let Ok(unsaid) = OutgoingReply::sample(&told.key, QueryableId(0), &sample) {
+                    room = reply::reply_at_once(self, &asker, &unsaid, state, after);
+                }
+            }
+            said = Said::Room(room);
+        };
+        self.change(change).finish();
+        said
+    }
+
+    /// Waits for room for more replies. False if the query is over first.
+    async fn await_room(&self, asked: &AdminQuestion, room: &Room) -> bool {
+        let branch = &asked.branch;
+        loop {
+            let asker = (self.state.lock().table).origin_of_query(branch.face, branch.rid);
+            let Some(asker) = asker.filter(|_| !self.is_closed()) else {
+                return false;
+            };
+            let look = zonda_runtime::after(LOOK_AFTER);
+            let priority = asker.qos.priority();
+            if matches!(room, Room::None) || room.by(self, priority, look).await {
+                return true;
+            }
         }
     }
 
-    /// Returns the description of the node, perhaps a recent one.
-    fn described(&self, state: &mut State) -> Arc<str> {
-        let begin = Instant::now();
-        if let Some(known) = state.described.recent(begin) {
-            return known;
-        }
-        let text = admin::describe(&self.overview(state)).to_string().into();
-        state.described.keep(begin, &text);
-        text
+    /// Returns the text of a report, perhaps a recent one; empty if this node has none.
+    pub(crate) fn admin_report(self: &Arc<Self>, report: Report) -> Arc<str> {
+        self.admin_reports.text(report, || self.report(report))
     }
 
     fn report(self: &Arc<Self>, report: Report) -> String {
@@ -152,9 +123,98 @@ impl Shared {
             session: Arc::default(),
         };
         match report {
+            Report::Root => {
+                let overview = self.overview();
+                root::text(overview, &self.settings.metadata, self.refusals.describe())
+            }
             Report::Metrics => metrics::text(&metrics::node::brief(&node.snapshot())),
             Report::Limits => admin::limits_text(&node.limits()),
             Report::Events => self.events.recent().to_string(),
+            Report::NorthGraph => graph::text(&self.north_graph()),
+            Report::PeerGraph => graph::text(&self.south_graph()),
         }
+    }
+
+    fn north_graph(&self) -> NetworkGraph {
+        match self.role {
+            WhatAmI::Router => self.state.lock().table.mesh_graph(),
+            WhatAmI::Peer => self.state.lock().table.peer_graph(),
+            WhatAmI::Client => NetworkGraph::default(),
+        }
+    }
+
+    /// Returns the network of a router's peers; nothing without any.
+    fn south_graph(&self) -> NetworkGraph {
+        if self.role != WhatAmI::Router {
+            return NetworkGraph::default();
+        }
+        let graph = self.state.lock().table.peer_graph();
+        match graph.nodes.len() {
+            0 | 1 => NetworkGraph::default(),
+            _ => graph,
+        }
+    }
+
+    /// Returns the routers of the mesh, this one first.
+    pub(crate) fn routers(&self) -> Vec<ZenohId> {
+        if self.role != WhatAmI::Router {
+            return Vec::new();
+        }
+        let mut others: Vec<_> = self.state.lock().table.routers().collect();
+        others.sort_unstable();
+        others.insert(0, self.zid);
+        others
+    }
+}
+
+/// Starts the task that answers the queries of an asker, one after the other.
+fn start_answering(node: Arc<Shared>, asker: FaceId) {
+    let runtime = node.runtime.clone();
+    let answer = move || async move {
+        while let Some(asked) = node.admin_questions.pop(asker) {
+            let branch = asked.branch.clone();
+            answer(&node, asked).await;
+            node.update(|state| state.table.finish_branch(branch.face, branch.rid));
+        }
+    };
+    with_runtime!(&runtime, runtime => runtime.spawn_brief("zonda-admin", answer));
+}
+
+async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
+    let root = node.state.lock().table.admin_key().clone();
+    let mut answer = Answer::begin(asked, root);
+    loop {
+        if let Some(until) = node.admin_questions.pause(Instant::now()) {
+            node.runtime.sleep_until(until).await;
+        }
+        // One part is made and sent.
+        let begin = Instant::now();
+        let Some(replies) = answer.next(node) else {
+            return;
+        };
+        let said = node.say(answer.asked(), &replies);
+        node.admin_questions.note_work(begin, Instant::now());
+        match said {
+            Said::Over => return,
+            Said::Room(room) => {
+                if !node.await_room(answer.asked(), &room).await {
+                    return;
+                }
+            }
+        }
+        with_runtime!(&node.runtime, runtime => runtime.yield_now().await);
+    }
+}
+
+fn sample_of(told: &AdminReply) -> Publication<'_> {
+    Publication {
+        kind: SampleKind::Put,
+        payload: Value::Borrowed(told.text.as_bytes()),
+        encoding: told.encoding(),
+        attachment: None,
+        timestamp: None,
+        source_info: None,
+        qos: Qos::REQUEST,
+        reliability: Reliability::Reliable,
     }
 }

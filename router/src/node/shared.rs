@@ -24,7 +24,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    admin::report_cache::{CachedText, Reports},
+    admin::{report_cache::Reports, waiting::WaitingQuestions},
     config::Settings,
     filter::Filters,
     flow::{local_routes::LocalRoutes, stamp::Timestamps},
@@ -72,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) refusals: Refusals,
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
+    pub(crate) admin_questions: WaitingQuestions,
     pub(crate) limits: limits::Limits,
     /// Filters of messages between neighbours and this node.
     pub(crate) filters: Arc<Filters>,
@@ -120,7 +121,6 @@ impl Shared {
             routes: LocalRoutes::default(),
             attached: Default::default(),
             actions,
-            described: CachedText::default(),
             sweeping: false,
             lost_by_closing: Vec::new(),
             leavers: EvictedConnections::default(),
@@ -142,6 +142,7 @@ impl Shared {
             refusals: Refusals::default(),
             lines: Lines::default(),
             admin_reports: Reports::default(),
+            admin_questions: WaitingQuestions::default(),
             limits: limits::Limits::new(&settings, crate::descriptors::limit()),
             filters: Arc::new(Filters::new(&settings)),
             memory: Memory::new(&settings),

@@ -2,12 +2,17 @@
 
 //! Read-only snapshots of a node, from which its metrics and its admin space are made.
 
-use zonda_codec::{Locator, ZenohId};
-
 use crate::{
+    admin::root::{LinkEnds, Neighbour, Overview},
     metrics::{self, Sample},
     model::LinkStatus,
-    node::{handle::Node, limits::LimitStatus, memory::Usage, shared::Shared, state::State},
+    node::{
+        handle::Node,
+        limits::LimitStatus,
+        memory::Usage,
+        shared::Shared,
+        state::{Face, State},
+    },
     peers::{
         dials::EndpointStatus, discovery::DiscoveryStatus, ended::EndedLinks, groups::GroupStatus,
         refusals::TurnedAway, state::ListenerStatus,
@@ -30,33 +35,53 @@ pub(crate) struct Snapshot {
     pub(crate) discovery: DiscoveryStatus,
 }
 
-/// Description of a node in brief, under its lock.
-pub(crate) struct Overview<'s> {
-    pub(crate) zid: ZenohId,
-    /// Configured metadata, as JSON.
-    pub(crate) metadata: &'s str,
-    pub(crate) locators: Vec<Locator>,
-    pub(crate) neighbours: Vec<&'s LinkStatus>,
-    /// State of each configured endpoint.
-    pub(crate) endpoints: serde_json::Value,
-    /// Counts of the connections that were refused.
-    pub(crate) turned_away: serde_json::Value,
-}
-
 impl Shared {
-    pub(crate) fn overview<'s>(&'s self, state: &'s State) -> Overview<'s> {
-        let neighbours = state.faces.values().filter(|face| !face.is_group());
+    /// Copies the description of this node.
+    pub(crate) fn overview(&self) -> Overview {
+        let state = self.state.lock();
+        let neighbours = state.faces.values();
+        let neighbours = neighbours.flat_map(|face| match face.members() {
+            Some(members) => members_of(face, &members),
+            None => vec![neighbour(&state, face)],
+        });
         Overview {
             zid: self.zid,
-            metadata: &self.settings.metadata,
+            role: self.role,
             locators: state.peers.locators(),
-            neighbours: neighbours.map(|face| &face.status).collect(),
+            neighbours: neighbours.collect(),
             endpoints: state
                 .peers
                 .describe_endpoints(|face| state.faces.contains_key(&face)),
-            turned_away: self.refusals.describe(),
         }
     }
+}
+
+fn neighbour(state: &State, face: &Face) -> Neighbour {
+    let (zid, role) = (face.status.zid, face.status.whatami);
+    let places = face.places().into_iter();
+    Neighbour {
+        zid,
+        role,
+        group: None,
+        links: places
+            .map(|(local, remote)| LinkEnds { local, remote })
+            .collect(),
+        weights: state.table.link_weights(&zid),
+    }
+}
+
+fn members_of(group: &Face, members: &[LinkStatus]) -> Vec<Neighbour> {
+    let member = |member: &LinkStatus| Neighbour {
+        zid: member.zid,
+        role: member.whatami,
+        group: Some(group.status.remote.clone()),
+        links: vec![LinkEnds {
+            local: member.local.clone(),
+            remote: member.remote.clone(),
+        }],
+        weights: None,
+    };
+    members.iter().map(member).collect()
 }
 
 impl Node {

@@ -18,7 +18,6 @@ use zonda_transport::{
 };
 
 use crate::{
-    admin::report_cache::CachedText,
     filter::BoundCache,
     flow::local_routes::LocalRoutes,
     model::{LinkStatus, Lost},
@@ -117,8 +116,6 @@ pub(crate) struct State {
     /// Sessions in addition to the one that opened the node.
     pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
-    /// Latest description of the node in its admin space.
-    pub(super) described: CachedText,
     /// True while a task removes the entities of neighbours that are gone.
     pub(super) sweeping: bool,
     /// Messages lost because neighbours had not taken them when the node was closed.

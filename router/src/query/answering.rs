@@ -151,6 +151,7 @@ impl IncomingQuery {
 pub(crate) struct AskedBranch<'a> {
     pub(crate) branch: &'a LocalBranch,
     pub(crate) key: &'a KeyExpr<'a>,
+    pub(crate) parameters: &'a str,
 }
 
 /// Passes a query to the session's queryables, or to the admin space.
@@ -161,9 +162,9 @@ pub(crate) fn query_own(
     state: &mut State,
     after: &mut After,
 ) {
-    let AskedBranch { branch, key } = *asked;
+    let branch = asked.branch;
     if branch.face != shared.local {
-        shared.answer_admin(branch, key, state, after);
+        shared.answer_admin(asked, state, after);
         return;
     }
     let found = |id: &u32| state.queries.queryable(*id).cloned();

@@ -247,6 +247,7 @@ fn query_own_all(
         let asked = AskedBranch {
             branch,
             key: passing.key,
+            parameters: passing.request.body.parameters,
         };
         answering::query_own(shared, &asked, query, state, after);
     }

@@ -5,7 +5,7 @@
 //! node forwards between neighbours.
 
 mod after;
-mod answering;
+pub(crate) mod answering;
 mod ask;
 mod checked;
 mod copied;

@@ -39,7 +39,7 @@ use crate::{
         owned::shared,
     },
     send_error::SendError,
-    table::{FaceId, LocalBranch, QueryOrigin},
+    table::{FaceId, QueryOrigin},
 };
 
 /// A reply of a queryable of this node on its way out.
@@ -58,11 +58,22 @@ pub(crate) struct ReplyBlocked {
     room: Room,
 }
 
-enum Room {
-    /// Waiting does not help.
+pub(crate) enum Room {
+    /// Waiting does not help, or is not necessary.
     None,
     Lane(Arc<Outbox>),
     Query(Arc<OpenQuery>),
+}
+
+impl Room {
+    /// Waits until there is room, at most until `deadline`; returns false if there is none.
+    pub(crate) async fn by(&self, node: &Shared, priority: Priority, deadline: Instant) -> bool {
+        match self {
+            Room::None => false,
+            Room::Lane(outbox) => backpressure::room_by(node, outbox, priority, deadline).await,
+            Room::Query(query) => node.until(deadline, query.room()).await.is_some(),
+        }
+    }
 }
 
 impl From<AnswerError> for ReplyBlocked {
@@ -103,11 +114,7 @@ impl ReplyBlocked {
         priority: Priority,
         deadline: Instant,
     ) -> bool {
-        match &self.room {
-            Room::None => false,
-            Room::Lane(outbox) => backpressure::room_by(node, outbox, priority, deadline).await,
-            Room::Query(query) => node.until(deadline, query.room()).await.is_some(),
-        }
+        self.room.by(node, priority, deadline).await
     }
 
     /// Returns the error after a wait of `limit` has found no room.
@@ -244,17 +251,15 @@ pub(crate) fn try_reply(
     }
 }
 
-/// Replies for the node itself, under the state's lock and without waiting for room.
+/// Replies for the node itself, under the state's lock and without waiting for room. Returns the
+/// room to wait for before the next reply.
 pub(crate) fn reply_at_once(
     shared: &Shared,
-    branch: &LocalBranch,
+    asker: &QueryOrigin,
     unsaid: &OutgoingReply<'_>,
     state: &mut State,
     after: &mut After,
-) {
-    let Some(asker) = state.table.origin_of_query(branch.face, branch.rid) else {
-        return;
-    };
+) -> Room {
     let responder = EntityGlobalId {
         zid: shared.zid,
         eid: unsaid.eid,
@@ -262,17 +267,27 @@ pub(crate) fn reply_at_once(
     // The session's sink is called later, without the lock; a neighbour's lane is filled beyond
     // its limit rather than waited for.
     if asker.face == shared.local {
-        if let Some(query) = state.queries.open(asker.rid) {
-            let local = Local::new(unsaid, responder);
-            let next = local.lend(unsaid, query.qos(), |reply| query.push(reply));
-            if let Next::Drain(turn) = next {
-                after.calls.push(Call::Drain(Arc::clone(query), turn));
-            }
+        let Some(query) = state.queries.open(asker.rid) else {
+            return Room::None;
+        };
+        let local = Local::new(unsaid, responder);
+        let next = local.lend(unsaid, query.qos(), |reply| query.push(reply));
+        if let Next::Drain(turn) = next {
+            after.calls.push(Call::Drain(Arc::clone(query), turn));
         }
-    } else if let Some(found) = state.faces.get(&asker.face) {
-        let (head, payload) = (unsaid.head(&asker, responder), unsaid.payload.into());
-        let (touched, priority) = (&mut after.touched, asker.qos.priority());
-        keep(touched, &found.outbox, priority, &head, payload);
+        return match query.is_crowded() {
+            true => Room::Query(Arc::clone(query)),
+            false => Room::None,
+        };
+    }
+    let Some(found) = state.faces.get(&asker.face) else {
+        return Room::None;
+    };
+    let (head, payload) = (unsaid.head(asker, responder), unsaid.payload.into());
+    let (touched, priority) = (&mut after.touched, asker.qos.priority());
+    match keep(touched, &found.outbox, priority, &head, payload) {
+        Some(false) => Room::Lane(Arc::clone(&found.outbox)),
+        Some(true) | None => Room::None,
     }
 }
 

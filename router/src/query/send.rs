@@ -81,6 +81,7 @@ pub(crate) fn send_to_all(
         let asked = AskedBranch {
             branch,
             key: query.key,
+            parameters: query.parameters,
         };
         answering::query_own(shared, &asked, incoming, state, after);
     }

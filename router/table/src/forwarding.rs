@@ -26,6 +26,7 @@ use crate::{
     mesh::{Charge, Mesh},
     message,
     note::Note,
+    own_senders::OwnSenders,
     policy::{INITIAL, Relation},
     query::Queries,
     topology::Topology,
@@ -58,6 +59,8 @@ pub struct ForwardingTable {
     pub(super) announcing: Announcements,
     /// Interests of this node at its gateways.
     pub(super) wants: UpstreamInterests,
+    /// Publishers and queriers of the sessions.
+    pub(super) senders: OwnSenders,
     /// The session's listeners.
     pub(super) listeners: Listeners,
     pub(super) queries: Queries,
@@ -93,6 +96,7 @@ impl ForwardingTable {
             interests: Interests::default(),
             announcing: Announcements::default(),
             wants: UpstreamInterests::default(),
+            senders: OwnSenders::default(),
             listeners: Listeners::default(),
             queries: Queries::default(),
             delayed_finals: DelayedFinals::default(),

@@ -84,6 +84,21 @@ impl Interests {
         face.kept.get_mut(&interest.id)
     }
 
+    /// Returns a bound: all kept interests have numbers below it.
+    pub(super) fn places(&self) -> u32 {
+        self.by_number.places()
+    }
+
+    /// Returns the kept interest of a number.
+    pub(super) fn at(&self, place: u32) -> Option<InterestRef> {
+        self.by_number.get(place).copied()
+    }
+
+    /// Returns the kept interests on exactly this key.
+    pub(super) fn on(&self, key: &str) -> &[InterestRef] {
+        self.by_key.get(key)
+    }
+
     /// Returns the interests of a face.
     pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = (InterestRef, &InterestRecord)> {
         let face = self.faces.get(&slot);

@@ -11,6 +11,7 @@
 
 mod charges;
 mod endings;
+mod graph;
 mod mark;
 mod network;
 mod shape;
@@ -37,6 +38,7 @@ use crate::{
 };
 
 pub(super) use charges::Charge;
+pub use graph::{GraphLink, LinkWeights, NetworkGraph};
 pub use shape::PlaceInTree;
 pub(super) use state::{Arrival, ForwardingReach, Mesh};
 

@@ -150,13 +150,16 @@ impl ForwardingTable {
     ) {
         if self.may_declare(own.face, key) {
             self.undeclare_local_sender(own, actions);
-            let what = UpstreamInterestKey::lasting(kind, Arc::from(key.clone()));
+            let key: Arc<str> = Arc::from(key.clone());
+            self.senders.insert(own, kind, Arc::clone(&key));
+            let what = UpstreamInterestKey::lasting(kind, key);
             self.ask_for(UpstreamInterestUser::Sender(own), what, actions);
         }
     }
 
     /// Undeclares a publisher or a querier, and ends the listeners to its matching state.
     pub fn undeclare_local_sender(&mut self, own: OwnRef, actions: &mut Vec<Action>) {
+        self.senders.remove(own);
         self.end_listeners(|listener| listener.belongs_to(own), actions);
         self.stop_asking(UpstreamInterestUser::Sender(own), actions);
     }
@@ -167,6 +170,7 @@ impl ForwardingTable {
             return;
         }
         self.entities.session.clear();
+        self.senders.remove_face(gone.id);
         self.outdate_all();
         for sender in self.wants.senders_of(gone.id) {
             self.stop_asking(sender, actions);

@@ -21,7 +21,10 @@ use zonda_codec::{Locator, WhatAmI, ZenohId};
 use self::news::{Claim, Pace};
 use crate::{
     face_id::{Action, FaceId},
-    mesh::trees::{Edge, ITSELF, weight},
+    mesh::{
+        graph::LinkWeights,
+        trees::{Edge, ITSELF, base_weight, weight},
+    },
     scouting::{Host, LOCATORS_MAX},
 };
 
@@ -329,6 +332,18 @@ impl Network {
             }
         }
         edges
+    }
+
+    /// Returns the weights of the link to a neighbour; `None` if not both ends list it.
+    pub(super) fn link_weights(&self, zid: &ZenohId) -> Option<LinkWeights> {
+        let (own, other) = (self.node(ITSELF)?, self.node(self.number(zid)?)?);
+        let (ours, theirs) = (*own.links.get(zid)?, *other.links.get(&own.zid)?);
+        let set = |weight| (weight != 0).then_some(weight);
+        Some(LinkWeights {
+            own: set(ours),
+            theirs: set(theirs),
+            actual: base_weight(ours, theirs),
+        })
     }
 
     fn node(&self, number: u16) -> Option<&Node> {

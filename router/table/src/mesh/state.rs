@@ -653,6 +653,16 @@ impl Mesh {
         self.network.link_to(&shape.towards(root, to)?)
     }
 
+    /// Returns the neighbour that a message in the tree of `root` goes to from here on its way to a
+    /// router: the one below this node that leads there, else the one above.
+    pub(super) fn successor(&self, root: &ZenohId, to: &ZenohId) -> Option<ZenohId> {
+        if *to == self.network.own_zid() || self.network.number(to).is_none() {
+            return None;
+        }
+        let below = self.shape.towards(root, to);
+        below.or_else(|| self.shape.parent(root))
+    }
+
     /// Returns the distance of a router from this one.
     pub(super) fn distance(&self, to: &ZenohId) -> u16 {
         self.shape.distance(to)

@@ -32,13 +32,20 @@ pub(super) struct Edge {
     pub(super) weight: f64,
 }
 
+/// Returns the weight of a link whose ends give it these weights or 0, without the part that depends
+/// on their ids.
+pub(super) const fn base_weight(one: u16, other: u16) -> u16 {
+    match (one, other) {
+        (0, 0) => DEFAULT_WEIGHT,
+        _ if one > other => one,
+        _ => other,
+    }
+}
+
 /// Returns the weight of the link between two routers, each of which gives it a weight or 0. All
 /// routers get the same: the greater one, and a little more that depends on the two ids.
 pub(super) fn weight(one: (ZenohId, u16), other: (ZenohId, u16)) -> f64 {
-    let base = match one.1.max(other.1) {
-        0 => DEFAULT_WEIGHT,
-        set => set,
-    };
+    let base = base_weight(one.1, other.1);
     let (one, other) = (one.0.to_le_bytes(), other.0.to_le_bytes());
     // SipHash-1-3 with the key 0, as in the reference.
     let mut hasher = DefaultHasher::new();

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A query to the admin space, and a reply to it. Data only.
+
+use std::sync::Arc;
+
+use zonda_codec::{Encoding, KeyExpr, encoding};
+
+use crate::table::LocalBranch;
+
+/// A query to the admin space.
+#[derive(Debug, Clone)]
+pub(crate) struct AdminQuestion {
+    pub(crate) branch: LocalBranch,
+    pub(crate) key: KeyExpr<'static>,
+    pub(crate) parameters: Box<str>,
+}
+
+impl AdminQuestion {
+    /// Returns true if the parameters set this one to false.
+    pub(crate) fn omits(&self, parameter: &str) -> bool {
+        let mut parameters = self.parameters.split(';');
+        parameters.any(|one| one.split_once('=') == Some((parameter, "false")))
+    }
+}
+
+/// A value of the admin space.
+#[derive(Debug, Clone)]
+pub(crate) struct AdminReply {
+    pub(crate) key: KeyExpr<'static>,
+    pub(crate) text: Arc<str>,
+    /// The name of its encoding, perhaps with a schema behind `;`.
+    pub(crate) encoding: &'static str,
+}
+
+/// Encoding of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+impl AdminReply {
+    /// Returns the encoding as it is sent.
+    pub(crate) fn encoding(&self) -> Encoding<'static> {
+        let (name, schema) = match self.encoding.split_once(';') {
+            Some((name, schema)) => (name, Some(schema.as_bytes())),
+            None => (self.encoding, None),
+        };
+        Encoding {
+            id: encoding::id(name).unwrap_or_default(),
+            schema,
+        }
+    }
+}

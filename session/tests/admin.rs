@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The admin space as sessions read it: each key, its encoding and the form of its value.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use zonda::query::QueryTarget;
+use zonda::{Config, Session, Wait};
+
+use crate::pair::{LONG, connected_to, until};
+
+/// A value of the admin space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Told {
+    encoding: String,
+    text: String,
+}
+
+impl Told {
+    fn json(&self) -> Value {
+        assert_eq!(self.encoding, "application/json", "{self:?}");
+        serde_json::from_str(&self.text).expect("JSON")
+    }
+}
+
+fn opened(config: Config) -> Session {
+    zonda::open(config).wait().expect("it opens")
+}
+
+/// Opens a router as `zondad` does, with this id.
+fn router(zid: &str) -> Config {
+    let config = Config::router().listen(["tcp/127.0.0.1:0"]);
+    let config = config.with("id", &format!("'{zid}'"));
+    config.with("adminspace/enabled", "true")
+}
+
+fn client(zid: &str) -> Config {
+    Config::client([] as [&str; 0]).with("id", &format!("'{zid}'"))
+}
+
+/// Returns all replies by their keys.
+fn asked(session: &Session, selector: &str) -> BTreeMap<String, Told> {
+    let get = session.get(selector).target(QueryTarget::All);
+    let replies = get.timeout(LONG).wait().expect("a selector");
+    let mut all = BTreeMap::new();
+    while let Ok(reply) = replies.recv() {
+        let sample = reply.result().expect("no error");
+        let told = Told {
+            encoding: sample.encoding().to_string(),
+            text: String::from_utf8(sample.payload().to_bytes().into_owned()).expect("a text"),
+        };
+        let known = all.insert(sample.key_expr().to_string(), told);
+        assert_eq!(known, None, "{} twice", sample.key_expr());
+    }
+    all
+}
+
+fn keys(session: &Session, selector: &str) -> Vec<String> {
+    asked(session, selector).into_keys().collect()
+}
+
+fn one(session: &Session, key: &str) -> Told {
+    let all = asked(session, key);
+    assert_eq!(all.keys().collect::<Vec<_>>(), [key]);
+    all.into_values().next().expect("one")
+}
+
+#[test]
+fn the_root_has_the_members_of_the_reference() {
+    let weights = "[{dst_zid: 'b2', weight: 7}]";
+    let first = router("a1")
+        .with("metadata", "{room: 'kitchen', private: 'hunter2'}")
+        .with("routing/router/linkstate/transport_weights", weights);
+    let first = opened(first);
+    let second = connected_to(&first, router("b2"));
+    let asker = connected_to(&first, client("c3"));
+    let peer = connected_to(
+        &first,
+        Config::peer().with("id", "'d4'").listen([] as [&str; 0]),
+    );
+    let is_weighed = |root: &Value| root["sessions"][0]["weight"].is_object();
+    until("all sessions are there", || {
+        let root = one(&asker, "@/a1/router").json();
+        root["sessions"].as_array().map(Vec::len) == Some(3) && is_weighed(&root)
+    });
+    let told = one(&asker, "@/a1/router");
+    assert!(!told.text.contains("hunter2"), "{}", told.text);
+    let root = told.json();
+    assert_eq!(root["zid"], "a1");
+    assert!(
+        root["version"]
+            .as_str()
+            .is_some_and(|v| v.starts_with("zonda "))
+    );
+    assert_eq!(root["metadata"]["room"], "kitchen");
+    assert_eq!(
+        root["locators"],
+        json!([first.info().locators()[0].to_string()])
+    );
+    assert_eq!(root["plugins"], Value::Null);
+    let sessions = root["sessions"].as_array().expect("a list");
+    let regions = [
+        ("b2", "router", "north"),
+        ("c3", "client", "south:0:client"),
+        ("d4", "peer", "south:0:peer"),
+    ];
+    for (session, (zid, role, region)) in sessions.iter().zip(regions) {
+        let members: Vec<_> = session.as_object().expect("an object").keys().collect();
+        assert_eq!(
+            members,
+            ["links", "peer", "region", "shm", "weight", "whatami"]
+        );
+        assert_eq!(
+            (&session["peer"], &session["whatami"]),
+            (&zid.into(), &role.into())
+        );
+        assert_eq!(
+            (&session["region"], &session["shm"]),
+            (&region.into(), &false.into())
+        );
+        let links = session["links"].as_array().expect("a list");
+        assert_eq!(links.len(), 1, "{session}");
+        for end in ["src", "dst"] {
+            let at = links[0][end].as_str().expect("a locator");
+            assert!(at.starts_with("tcp/127.0.0.1:"), "{session}");
+        }
+    }
+    let weight = json!({"src_weight": 7, "dst_weight": null, "actual_weight": 7});
+    assert_eq!(sessions[0]["weight"], weight);
+    assert_eq!(sessions[1]["weight"], Value::Null);
+    // Every router answers, and no other node.
+    assert_eq!(keys(&peer, "@/*/router"), ["@/a1/router", "@/b2/router"]);
+    assert_eq!(keys(&peer, "@/*/peer"), [""; 0]);
+    for session in [asker, peer, second, first] {
+        session.close().wait().expect("it closes");
+    }
+}
+
+#[test]
+fn an_admin_space_that_may_not_be_read_sends_only_a_final() {
+    let closed = opened(router("a1").with("adminspace/permissions/read", "false"));
+    let asker = connected_to(&closed, client("c3"));
+    let begin = Instant::now();
+    for selector in ["@/a1/router", "@/**", "@/*/router/metrics"] {
+        assert_eq!(keys(&asker, selector), [""; 0], "{selector}");
+        assert_eq!(keys(&closed, selector), [""; 0], "{selector}");
+    }
+    assert!(begin.elapsed() < LONG, "a query without an end");
+    for session in [asker, closed] {
+        session.close().wait().expect("it closes");
+    }
+}
