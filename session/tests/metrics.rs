@@ -30,6 +30,11 @@ fn every_metric_that_is_declared_has_samples() {
     config
         .insert_json5("low_pass_filter", rules)
         .expect("they are rules");
+    let access =
+        "{enabled: true, default_permission: 'allow', rules: [], subjects: [], policies: []}";
+    config
+        .insert_json5("access_control", access)
+        .expect("it is complete");
     let second = connected_to(&first, config);
     let reported = reported(&second);
     let missing = METRICS.iter().map(|metric| metric.name);

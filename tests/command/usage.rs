@@ -179,7 +179,7 @@ fn what_can_never_work_is_bad_usage() {
         ("router -e http/h:1", "tcp, "),
         (
             "router --cfg access_control/enabled:true",
-            "access control is not supported yet",
+            "`access_control/rules` is absent",
         ),
         (
             "router --cfg runtime_cpus:[9999]",

@@ -8,9 +8,10 @@ use zonda_transport::dial::RetryPolicy;
 use zonda_transport::link::{EndpointProblem, Protocol, check_options};
 
 use crate::{
+    access,
     kind::Kind,
     low_pass, network, publication,
-    rule::RULE,
+    rule::is_about_item,
     trusted,
     value::{Located, Value},
     weights,
@@ -52,7 +53,7 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     let expected = match fits(kind, value) {
         Ok(true) => return Ok(()),
         Ok(false) => in_words(kind),
-        Err(precise) if precise.starts_with(RULE) => {
+        Err(precise) if is_about_item(&precise) => {
             return Err((format!("not right ({precise})"), in_words(kind)));
         }
         Err(precise) => match endpoint_that_is_none(kind, value) {
@@ -120,6 +121,9 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Texts => list.is_some(),
         Kind::Roles => list.is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok())),
         Kind::LowPass => low_pass::rules(value).map(|_| true)?,
+        Kind::AccessRules => access::rules(value).map(|_| true)?,
+        Kind::AccessSubjects => access::subjects(value).map(|_| true)?,
+        Kind::AccessPolicies => access::policies(value).map(|_| true)?,
         Kind::Publications => publication::rules(value).map(|_| true)?,
         Kind::Network => network::rules(value).map(|_| true)?,
         Kind::Weights => weights::weights(value).map(|_| true)?,
@@ -153,6 +157,9 @@ pub fn in_words(kind: Kind) -> String {
                 .into()
         }
         Kind::LowPass => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], size_limit: 1000}]".into(),
+        Kind::AccessRules => "a list of rules such as [{id: \"r\", permission: \"allow\", messages: [\"put\"], key_exprs: [\"a/**\"]}]".into(),
+        Kind::AccessSubjects => "a list of subjects such as [{id: \"s\", usernames: [\"u1\"]}]".into(),
+        Kind::AccessPolicies => "a list of policies such as [{rules: [\"r\"], subjects: [\"s\"]}]".into(),
         Kind::Publications => "a list of rules such as [{key_exprs: [\"a/**\"], config: {priority: \"data_high\"}}]".into(),
         Kind::Network => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], overwrite: {priority: \"data_high\"}}]".into(),
         Kind::Trusted => "a list of trusted routers such as [{users: [\"uplink\"]}]".into(),

@@ -68,6 +68,12 @@ pub enum Kind {
     Scheduling,
     /// The rules of the low-pass filter.
     LowPass,
+    /// The rules of access control.
+    AccessRules,
+    /// The subjects of access control.
+    AccessSubjects,
+    /// The policies of access control.
+    AccessPolicies,
     /// The rules for publications of a session.
     Publications,
     /// The rules for messages that pass links.

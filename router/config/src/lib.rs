@@ -8,6 +8,7 @@
 //! [`Config`] is the document: the values that were set, and their origins. A node reads it once,
 //! when it opens, as typed [`Settings`]. The table of keys in `rows` defines both.
 
+mod access;
 mod build;
 mod check;
 mod effective;
@@ -52,6 +53,9 @@ use std::path::Path;
 use zonda_codec::WhatAmI;
 use zonda_runtime::AnyRuntime;
 
+pub use access::{
+    AccessControl, AccessGrant, AccessMode, AccessProblem, AccessRule, AccessSubject, Permission,
+};
 pub use check::{link_kinds, parse_endpoint};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};

@@ -13,6 +13,7 @@ use std::{
 use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI, ZenohId};
 
 use crate::{
+    access::{self, AccessMode, AccessPolicy, AccessRule, AccessSubject, Permission},
     check,
     low_pass::{self, LowPassRule},
     network::{self, NetworkRule},
@@ -198,6 +199,33 @@ pub fn key_expr(found: &Found) -> Option<KeyExpr<'static>> {
 
 pub fn low_pass(found: &Found) -> Vec<LowPassRule> {
     low_pass::rules(&found.value).unwrap_or_default()
+}
+
+pub fn permission(found: &Found) -> Permission {
+    match is(found, "allow") {
+        true => Permission::Allow,
+        false => Permission::Deny,
+    }
+}
+
+pub fn access_mode(found: &Found) -> AccessMode {
+    match check::as_text(&found.value) {
+        Some("strict") => AccessMode::Strict,
+        Some("audit") => AccessMode::Audit,
+        _ => AccessMode::Normal,
+    }
+}
+
+pub fn access_rules(found: &Found) -> Option<Vec<AccessRule>> {
+    access::rules(&found.value).unwrap_or_default()
+}
+
+pub fn access_subjects(found: &Found) -> Option<Vec<AccessSubject>> {
+    access::subjects(&found.value).unwrap_or_default()
+}
+
+pub fn access_policies(found: &Found) -> Option<Vec<AccessPolicy>> {
+    access::policies(&found.value).unwrap_or_default()
 }
 
 pub fn publications(found: &Found) -> Vec<PublicationRule> {

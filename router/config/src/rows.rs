@@ -11,6 +11,7 @@ use zonda_codec::{Endpoint, KeyExpr, Resolution, WhatAmI, ZenohId};
 use zonda_runtime::RuntimeKind;
 
 use crate::{
+    access::{AccessMode, AccessPolicy, AccessRule, AccessSubject, Permission},
     kind::{
         Key,
         Kind::{self, *},
@@ -67,7 +68,6 @@ const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE
     }
 };
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
-const ACL: Support = Not("access control is not supported yet");
 const ROUTING: Support = Not("regions of routers are not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
 const AUTOCONNECT: &str =
@@ -270,16 +270,31 @@ rows! {
         "sizes above which messages are dropped: rules with `messages` (put, delete, query, reply), `key_exprs`, \
          `size_limit` (bytes of payload and attachment) and, if they are not for all, `flows` (ingress, egress), \
          `interfaces`, `link_protocols`, `zids` of neighbours" => low_pass_rules: Vec<LowPassRule>, low_pass;
-    "access_control/enabled", Bool, "false", ACL,
-        "apply the rules of access control";
-    "access_control/default_permission", Choice(&["allow", "deny"]), "'deny'", ACL,
-        "what happens to messages that no rule is for";
-    "access_control/rules", Tree, "null", ACL,
-        "what may be done on which keys";
-    "access_control/subjects", Tree, "null", ACL,
-        "who may be meant by a rule";
-    "access_control/policies", Tree, "null", ACL,
-        "which rules apply to which subjects";
+    // Access control.
+    "access_control/enabled", Bool, "false", Full,
+        "decide by rules about messages from and to neighbours; `rules`, `subjects` and `policies` have to be there then"
+        => access_enabled: bool, flag;
+    "access_control/default_permission", Choice(&["allow", "deny"]), "'deny'", Full,
+        "what happens to messages that no rule decides about" => access_default: Permission, permission;
+    "access_control/rules", AccessRules, "null", Full,
+        "what may be done on which keys: `id`, `permission` (allow, deny), `key_exprs`, `messages` (put, delete, query, reply, \
+         declare_subscriber, declare_queryable, liveliness_token, declare_liveliness_subscriber, liveliness_query) and, if a rule is \
+         not for both, `flows` (ingress, egress). A rule is for messages whose key is included in one of its keys; of the rules for \
+         one subject, one that denies counts more than any that allows" => access_rules: Option<Vec<AccessRule>>, access_rules;
+    "access_control/subjects", AccessSubjects, "null", Full,
+        "neighbours: `id` and, if it is not for all, `interfaces`, `cert_common_names`, `usernames`, `link_protocols`, `zids`. Of each \
+         list one item has to fit. A neighbour that several subjects fit may do what one of them may"
+         => access_subjects: Option<Vec<AccessSubject>>, access_subjects;
+    "access_control/policies", AccessPolicies, "null", Full,
+        "which rules apply to which subjects: `rules` and `subjects` by their ids, and an `id`"
+         => access_policies: Option<Vec<AccessPolicy>>, access_policies;
+    "access_control/mode", Choice(&["normal", "strict", "audit"]), "'normal'", Full,
+        "how rules decide: as in the reference; strict, so that a rule denies wherever its key intersects that of a message, and \
+         whatever other subjects may do; audit, which lets all pass, and counts and logs what would be denied"
+         => access_mode: AccessMode, access_mode;
+    "access_control/multicast", Bool, "false", Full,
+        "decide about messages from and to multicast groups, too, by their interfaces and protocol: no member of a group proves who it \
+         is. The reference lets all of them pass" => access_judges_groups: bool, flag;
     // Unicast transport.
     "transport/unicast/open_timeout", POSITIVE, "10000", Full,
         "ms that a handshake of this node's own may take" => open_timeout: Duration, millis;

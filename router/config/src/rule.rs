@@ -4,7 +4,10 @@
 
 use zonda_codec::{KeyExpr, ZenohId};
 
-use crate::value::{Located, Value};
+use crate::{
+    access::{POLICY, SUBJECT},
+    value::{Located, Value},
+};
 
 /// Direction in which a message passes a link, from this node's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +94,12 @@ impl MessageKind {
 /// First word of an error about a rule in a list.
 pub(super) const RULE: &str = "rule";
 
+/// Returns true if an error is about one item of a list, by its number.
+pub(super) fn is_about_item(error: &str) -> bool {
+    let mut words = [RULE, SUBJECT, POLICY].into_iter();
+    words.any(|word| error.starts_with(word))
+}
+
 /// Reads the rules of a list, each with `read`.
 ///
 /// # Errors
@@ -98,14 +107,30 @@ pub(super) const RULE: &str = "rule";
 /// a list.
 pub(super) fn rules<R>(
     value: &Value,
+    read: impl FnMut(&Value) -> Result<R, String>,
+) -> Result<Vec<R>, String> {
+    items(RULE, value, read)
+}
+
+/// Reads the items of a list, each with `read`. `word` is the name of an item in errors.
+///
+/// # Errors
+/// The errors of [`rules`].
+pub(super) fn items<R>(
+    word: &str,
+    value: &Value,
     mut read: impl FnMut(&Value) -> Result<R, String>,
 ) -> Result<Vec<R>, String> {
     let Value::List(items) = value else {
-        return Err("a list of rules".into());
+        let all = match word.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None => format!("{word}s"),
+        };
+        return Err(format!("a list of {all}"));
     };
     let each = items.iter().enumerate();
     let read = |(number, item): (usize, &Located)| {
-        read(&item.value).map_err(|what| format!("{RULE} {}: {what}", number + 1))
+        read(&item.value).map_err(|what| format!("{word} {}: {what}", number + 1))
     };
     each.map(read).collect()
 }

@@ -58,6 +58,8 @@ const OURS: &[&str] = &[
     "transport/link/ws/origins",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
+    "access_control/mode",
+    "access_control/multicast",
     "routing/router/trusted",
     "services/metrics/listen",
     "services/metrics/hosts",
@@ -149,6 +151,11 @@ fn no_key_is_silently_ignored() {
             Trusted => vec!["[{users: ['uplink']}]".into()],
             Weights => vec!["[{dst_zid: 'a1', weight: 7}]".into()],
             LowPass => vec!["[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]".into()],
+            AccessRules => {
+                vec!["[{id: 'r', permission: 'deny', messages: ['put'], key_exprs: ['a']}]".into()]
+            }
+            AccessSubjects => vec!["[{id: 's', usernames: ['u']}]".into()],
+            AccessPolicies => vec!["[{rules: ['r'], subjects: ['s']}]".into()],
             Publications => vec!["[{key_exprs: ['a'], config: {express: true}}]".into()],
             Network => vec!["[{messages: ['put'], overwrite: {express: true}}]".into()],
             Scheduling => vec!["'nice:1'".into()],

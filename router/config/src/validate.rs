@@ -6,7 +6,8 @@ use zonda_codec::{Endpoint, WhatAmI};
 use zonda_transport::link::{Protocol, idle_options};
 
 use crate::{
-    Config, ConfigError, Origin, Warning,
+    Config, ConfigError, Origin, Settings, Warning,
+    access::{Trap, traps},
     check::link_kinds,
     default_of, keys,
     kind::{Key, Support},
@@ -36,9 +37,25 @@ impl Config {
             }
         }
         warnings.extend(self.idle_options());
+        warnings.extend(self.access_traps());
         // In the order of the file.
         warnings.sort_by_key(|warning| warning.line);
         warnings
+    }
+
+    /// Returns warnings about access control that probably does not do what its author wants.
+    fn access_traps(&self) -> Vec<Warning> {
+        let control = self.settings().access_control();
+        let Ok(Some(control)) = control else {
+            return Vec::new();
+        };
+        let warning = |trap: Trap| Warning {
+            key: trap.key.to_owned(),
+            origin: self.origin(trap.key),
+            line: self.settings.get(trap.key).and_then(|setting| setting.line),
+            text: trap.text,
+        };
+        traps(&control).into_iter().map(warning).collect()
     }
 
     /// Returns warnings about accepted options of endpoints that have no effect.
@@ -65,7 +82,7 @@ impl Config {
         connect.chain(listen).flat_map(of).collect()
     }
 
-    /// Checks for errors of builder methods, access control (which is not supported), contradicting
+    /// Checks for errors of builder methods, incomplete access control, contradicting
     /// options of links, and endpoints whose protocol `transport/link/protocols` does not allow.
     ///
     /// # Errors
@@ -74,8 +91,8 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
-        self.check_access_control()?;
         let settings = self.settings();
+        self.check_access_control(&settings)?;
         settings.check_options()?;
         self.check_discovery()?;
         let Some(allowed) = &settings.protocols else {
@@ -121,19 +138,20 @@ impl Config {
         Some((self.origin(key), error))
     }
 
-    /// Refuses access control: without support for it, the node would be open to all, against the
-    /// configuration.
-    fn check_access_control(&self) -> Result<(), ConfigError> {
-        match self.settings.get(ACCESS_CONTROL) {
-            Some(setting) if setting.value == Value::Bool(true) => Err(ConfigError::Value {
-                key: ACCESS_CONTROL.to_owned(),
-                line: setting.line,
-                found: "true".to_owned(),
-                expected: "false: access control is not supported yet, so a node would let everybody do everything"
-                    .to_owned(),
-            }),
-            _ => Ok(()),
-        }
+    /// Checks that access control is complete if it is on.
+    fn check_access_control(&self, settings: &Settings) -> Result<(), ConfigError> {
+        let Err(problem) = settings.access_control() else {
+            return Ok(());
+        };
+        // an absent list has no line, but the key that asks for it has
+        let setting = self.settings.get(problem.key);
+        let setting = setting.or_else(|| self.settings.get(ACCESS_CONTROL));
+        Err(ConfigError::Value {
+            key: problem.key.to_owned(),
+            line: setting.and_then(|setting| setting.line),
+            found: problem.found,
+            expected: problem.expected,
+        })
     }
 
     /// Checks the multicast group, the strategies of connecting, and that gossip is not for clients.
@@ -295,18 +313,6 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn access_control_that_nobody_would_do_is_refused() {
-        let config = Config::router().with("access_control/enabled", "true");
-        let error = config.validate().expect_err("it fails closed").to_string();
-        assert!(
-            error.contains("`access_control/enabled` is true"),
-            "{error}"
-        );
-        let off = config.with("access_control/enabled", "false");
-        assert_eq!(off.validate(), Ok(()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use zonda_codec::{KeyExpr, Qos, Reliability};
 
 use crate::{
     config::{Flow, MessageKind},
+    metrics::Sample,
     model::LinkStatus,
 };
 
@@ -61,6 +62,11 @@ pub(crate) trait Filter: Send + Sync {
         None
     }
 
+    /// Returns counters of its own, in addition to those of the messages that it drops.
+    fn samples(&self) -> Vec<Sample> {
+        Vec::new()
+    }
+
     /// Returns true if the rules depend on interfaces, which must be queried from the system.
     fn needs_interfaces(&self) -> bool {
         false
@@ -89,4 +95,11 @@ pub(crate) enum Decision {
 pub(crate) enum Reason {
     /// Payload and attachment exceed the limit of `low_pass_filter`.
     Size,
+    /// No right of the neighbour in `access_control`.
+    Access,
+}
+
+impl Reason {
+    /// Number of reasons.
+    pub(super) const COUNT: usize = 2;
 }

@@ -41,14 +41,28 @@ pub(crate) fn take_declare(
     }
 }
 
-/// Returns true if the filters of a neighbour let its declaration pass. Ids of keys and the ends of
-/// declarations always do.
+/// Returns true if the filters of a neighbour let its declaration pass. Ids of keys and ends of
+/// declarations without a key always do.
 fn passes(filters: &Filters, state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
     let (kind, expr) = match &declare.body {
-        Declaration::Subscriber { wire_expr, .. } => (MessageKind::DeclareSubscriber, wire_expr),
-        Declaration::Queryable { wire_expr, .. } => (MessageKind::DeclareQueryable, wire_expr),
-        Declaration::Token { wire_expr, .. } => (MessageKind::LivelinessToken, wire_expr),
+        Declaration::Subscriber { wire_expr, .. } => {
+            (MessageKind::DeclareSubscriber, Some(wire_expr))
+        }
+        Declaration::Queryable { wire_expr, .. } => {
+            (MessageKind::DeclareQueryable, Some(wire_expr))
+        }
+        Declaration::Token { wire_expr, .. } => (MessageKind::LivelinessToken, Some(wire_expr)),
+        Declaration::UndeclareSubscriber { key, .. } => {
+            (MessageKind::DeclareSubscriber, key.as_ref())
+        }
+        Declaration::UndeclareQueryable { key, .. } => {
+            (MessageKind::DeclareQueryable, key.as_ref())
+        }
+        Declaration::UndeclareToken { key, .. } => (MessageKind::LivelinessToken, key.as_ref()),
         _ => return true,
+    };
+    let Some(expr) = expr else {
+        return true;
     };
     // the table counts a key that cannot be used
     let Some(key) = state.table.key(face, expr) else {

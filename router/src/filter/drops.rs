@@ -8,7 +8,7 @@ use crate::{
     config::{Flow, MessageKind},
     metrics::{
         Metric, Sample,
-        table::{LOW_PASS_BYTES, LOW_PASS_MESSAGES},
+        table::{ACCESS_BYTES, ACCESS_MESSAGES, LOW_PASS_BYTES, LOW_PASS_MESSAGES},
     },
 };
 
@@ -19,6 +19,7 @@ impl Reason {
     fn metrics(self) -> [&'static Metric; 2] {
         match self {
             Reason::Size => [&LOW_PASS_MESSAGES, &LOW_PASS_BYTES],
+            Reason::Access => [&ACCESS_MESSAGES, &ACCESS_BYTES],
         }
     }
 
@@ -26,13 +27,14 @@ impl Reason {
     fn kinds(self) -> &'static [MessageKind] {
         match self {
             Reason::Size => &MessageKind::DATA,
+            Reason::Access => &MessageKind::ALL,
         }
     }
 }
 
 /// Numbers of dropped messages and of their bytes, by reason, direction and kind.
 #[derive(Debug, Default)]
-pub(super) struct Drops([[[[AtomicU64; 2]; MessageKind::ALL.len()]; 2]; 1]);
+pub(super) struct Drops([[[[AtomicU64; 2]; MessageKind::ALL.len()]; 2]; Reason::COUNT]);
 
 impl Drops {
     pub(super) fn count(&self, reason: Reason, flow: Flow, message: &MessageView) {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use zonda_codec::KeyExpr;
 
 use crate::{
-    config::{Flow, Settings},
+    config::{AccessControl, Flow, Settings},
     metrics::Sample,
 };
 
 use super::{
+    access_control::AccessFilter,
     bound::{Bound, BoundFilters},
     contract::{Filter, Subject},
     drops::Drops,
@@ -29,6 +30,10 @@ pub(crate) struct Filters {
 impl Filters {
     pub(crate) fn new(settings: &Settings) -> Filters {
         let mut all: Vec<Box<dyn Filter>> = Vec::new();
+        // rights that contradict each other are none; such a node does not open anyway
+        let access = settings.access_control();
+        let access = access.unwrap_or_else(|_| Some(AccessControl::closed()));
+        all.extend(access.map(|control| Box::new(AccessFilter::new(control)) as _));
         all.extend(OverwriteFilter::new(&settings.network_rules).map(|one| Box::new(one) as _));
         all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Box::new(one) as _));
         #[cfg(test)]
@@ -61,6 +66,8 @@ impl Filters {
     /// Returns the counters of dropped messages.
     pub(crate) fn samples(&self) -> Vec<Sample> {
         let reasons = self.all.iter().filter_map(|filter| filter.reason());
-        reasons.flat_map(|why| self.drops.samples(why)).collect()
+        let drops = reasons.flat_map(|why| self.drops.samples(why));
+        let own = self.all.iter().flat_map(|filter| filter.samples());
+        drops.chain(own).collect()
     }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Filters of messages between a neighbour and this node: a size limit, changes of QoS, and later
-//! access control and rate limits. One file each.
+//! Filters of messages between a neighbour and this node: access control, changes of QoS, a size
+//! limit, and later rate limits. One file or directory each.
 //!
 //! A [`Filter`] is bound to a neighbour, a direction and a key; the result decides about each
 //! message once. Bound filters are cached per neighbour and key, and are part of the routes that
 //! data messages take ([`FilteredRoute`]). A route without them is the same as without filters, and
 //! costs the same.
 
+mod access_control;
 mod bind;
 mod bound;
 mod contract;

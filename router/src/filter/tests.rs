@@ -33,9 +33,9 @@ use crate::{
 };
 
 /// Deadline that never passes in a test that works.
-const LONG: Duration = Duration::from_secs(20);
+pub(super) const LONG: Duration = Duration::from_secs(20);
 
-const PATIENCE: Wait = Wait::AtMost(LONG);
+pub(super) const PATIENCE: Wait = Wait::AtMost(LONG);
 
 /// A decision: direction, kind, neighbour, key and bytes of the payload.
 type Call = (Flow, MessageKind, ZenohId, String, usize);
@@ -157,7 +157,7 @@ pub(super) fn put(payload: usize, qos: Qos) -> MessageView {
 }
 
 /// Waits for a condition, with a deadline.
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
         assert!(begin.elapsed() < LONG, "not within {LONG:?}: {what}");
@@ -213,10 +213,10 @@ impl Scene {
 
 /// Subscriber that records the lengths of payloads.
 #[derive(Default)]
-struct Lengths(Arc<Mutex<Vec<usize>>>);
+pub(super) struct Lengths(Arc<Mutex<Vec<usize>>>);
 
 impl Lengths {
-    fn got(&self) -> Vec<usize> {
+    pub(super) fn got(&self) -> Vec<usize> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -229,12 +229,12 @@ impl Receive for Subscriber {
     }
 }
 
-fn key(text: &str) -> KeyExpr<'_> {
+pub(super) fn key(text: &str) -> KeyExpr<'_> {
     KeyExpr::new(text).expect("a key expression")
 }
 
 /// Declares a subscriber of `node`.
-fn subscribe(node: &Node, text: &str) -> Lengths {
+pub(super) fn subscribe(node: &Node, text: &str) -> Lengths {
     let lengths = Lengths::default();
     let got = Arc::clone(&lengths.0);
     let take = move |delivery: &Delivery<'_>| {
@@ -249,7 +249,7 @@ fn subscribe(node: &Node, text: &str) -> Lengths {
     lengths
 }
 
-fn publication(kind: SampleKind, payload: &[u8]) -> Publication<'_> {
+pub(super) fn publication(kind: SampleKind, payload: &[u8]) -> Publication<'_> {
     Publication {
         kind,
         payload: Value::Borrowed(payload),
@@ -349,7 +349,7 @@ impl QuerySink for Queryable {
 }
 
 /// Declares a queryable that replies once.
-fn answer(node: &Node, text: &'static str) {
+pub(super) fn answer(node: &Node, text: &'static str) {
     let call = move |query: IncomingQuery| {
         let payload = Payload::from(&b"reply"[..]);
         let mut sample = publication(SampleKind::Put, &[]);
@@ -364,7 +364,7 @@ fn answer(node: &Node, text: &'static str) {
 }
 
 /// Queries a key; returns the number of replies.
-fn ask(node: &Node, text: &str) -> usize {
+pub(super) fn ask(node: &Node, text: &str) -> usize {
     let (key, replies) = (key(text), Arc::default());
     let query = OutgoingQuery {
         key: &key,
@@ -387,7 +387,7 @@ fn ask(node: &Node, text: &str) -> usize {
 }
 
 /// Waits until `node` knows a queryable.
-fn until_answered(node: &Node, text: &str) {
+pub(super) fn until_answered(node: &Node, text: &str) {
     let querier = node.declare_querier(&key(text)).expect("it is declared");
     until("a queryable is known", || {
         querier.has_matching_queryables(Target::BestMatching)
@@ -499,7 +499,7 @@ impl Listen for Tokens {
 }
 
 /// Queries the tokens of a key; returns their number.
-fn ask_tokens(node: &Node, text: &str) -> usize {
+pub(super) fn ask_tokens(node: &Node, text: &str) -> usize {
     let tokens = Arc::new(Tokens::default());
     let listen = Arc::clone(&tokens) as Arc<dyn Listen>;
     node.ask_tokens(&key(text), LONG, listen)

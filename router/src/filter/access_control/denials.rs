@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Counters and log lines of messages that access control denies, by rule.
+
+use std::{
+    fmt::{self, Display, Formatter},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
+
+use zonda_codec::{KeyExpr, ZenohId};
+use zonda_transport::log_limit::LogLimit;
+
+use crate::{
+    config::{Flow, MessageKind},
+    metrics::{Sample, table::ACCESS_DENIED},
+};
+
+use super::policy::Cause;
+
+/// Most bytes of a key in a log line.
+const KEY_SHOWN: usize = 100;
+
+/// Neighbour, direction and key of denied messages, for log lines.
+pub(super) struct Denial {
+    zid: ZenohId,
+    flow: Flow,
+    key: Box<str>,
+}
+
+impl Denial {
+    pub(super) fn new(zid: ZenohId, flow: Flow, key: Option<&KeyExpr<'_>>) -> Denial {
+        let key = key.map_or("(unknown)", |key| key.as_str());
+        let short = key.char_indices().nth(KEY_SHOWN);
+        let short = short.and_then(|(end, _)| key.get(..end));
+        let key = short.map_or_else(|| key.into(), |short| format!("{short}…").into());
+        Denial { zid, flow, key }
+    }
+}
+
+impl Display for Denial {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Denial { zid, flow, key } = self;
+        let way = match flow {
+            Flow::Ingress => "from",
+            Flow::Egress => "to",
+        };
+        write!(f, "on {key:?} {way} {zid}")
+    }
+}
+
+/// Denied messages of one rule.
+struct Count {
+    messages: AtomicU64,
+    lines: LogLimit,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        let (messages, lines) = (AtomicU64::new(0), LogLimit::new());
+        Count { messages, lines }
+    }
+}
+
+/// Denied messages of all rules.
+pub(super) struct Denials {
+    by_rule: Vec<(String, Count)>,
+    /// Messages that no rule allows.
+    by_default: Count,
+}
+
+impl Denials {
+    pub(super) fn new(names: impl Iterator<Item = String>) -> Denials {
+        Denials {
+            by_rule: names.map(|name| (name, Count::default())).collect(),
+            by_default: Count::default(),
+        }
+    }
+
+    /// Counts a message that is denied, or would be in an audit. Logs at most one line a minute for
+    /// each rule.
+    #[cold]
+    pub(super) fn note(&self, cause: Cause, place: &Denial, kind: MessageKind, is_audit: bool) {
+        let rule = cause.and_then(|rule| self.by_rule.get(rule));
+        let (name, count) = match rule {
+            Some((name, count)) => (Some(name), count),
+            None => (None, &self.by_default),
+        };
+        count.messages.fetch_add(1, Ordering::Relaxed);
+        let Some(left_out) = count.lines.admit(Instant::now()) else {
+            return;
+        };
+        let (kind, cause) = (kind.name(), Named(name));
+        match is_audit {
+            true => tracing::warn!("access control would deny {kind} {place}: {cause}{left_out}"),
+            false => tracing::info!("access control denies {kind} {place}: {cause}{left_out}"),
+        }
+    }
+
+    /// Returns the counters: that of messages that no rule allows, and those of rules that have
+    /// denied some.
+    pub(super) fn samples(&self) -> Vec<Sample> {
+        let of = |count: &Count| {
+            let messages = count.messages.load(Ordering::Relaxed);
+            Sample::of(&ACCESS_DENIED, messages)
+        };
+        let rules = self.by_rule.iter();
+        let rules = rules.map(|(name, count)| of(count).with("rule", name.clone()));
+        let rules = rules.filter(|sample| sample.value() > 0);
+        std::iter::once(of(&self.by_default)).chain(rules).collect()
+    }
+}
+
+/// The cause of a denial in words.
+struct Named<'n>(Option<&'n String>);
+
+impl Display for Named<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, "by rule {name:?}"),
+            None => f.write_str("no rule allows it"),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The compiled rules, and their decision about a neighbour, a direction and a key.
+
+use std::collections::HashMap;
+
+use zonda_codec::KeyExpr;
+
+use crate::config::{AccessControl, AccessMode, AccessRule, Flow, MessageKind, Permission};
+
+use super::{
+    identity::{Combination, Identity, fitting},
+    key_index::KeyIndex,
+};
+
+/// Number of kinds of messages.
+const KINDS: usize = MessageKind::ALL.len();
+
+/// Rule that denies a message: its place in the list, or `None` if no rule allows it.
+pub(super) type Cause = Option<usize>;
+
+/// Kinds of messages that are denied, each with its cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Verdict([Option<Cause>; KINDS]);
+
+impl Verdict {
+    /// Creates the verdict of a default permission.
+    fn by_default(permission: Permission) -> Verdict {
+        Verdict([(permission == Permission::Deny).then_some(None); KINDS])
+    }
+
+    /// Returns the cause for which messages of a kind are denied; `None` if they pass.
+    #[inline]
+    pub(super) fn cause(&self, kind: MessageKind) -> Option<Cause> {
+        self.0[kind as usize]
+    }
+}
+
+/// The compiled access control of a node.
+pub(super) struct Policy {
+    control: AccessControl,
+    keys: KeyIndex,
+    /// For each rule, the policies that apply it, in ascending order.
+    grants_of_rule: Vec<Vec<usize>>,
+    /// For each subject, the policies that have it, in ascending order.
+    grants_of_subject: Vec<Vec<usize>>,
+    /// Directions that are decided about, by their numbers.
+    is_judged: [bool; 2],
+}
+
+impl Policy {
+    pub(super) fn new(control: AccessControl) -> Policy {
+        // which policies have which rule and which subject
+        let mut grants_of_rule = vec![Vec::new(); control.rules().len()];
+        let mut grants_of_subject = vec![Vec::new(); control.subjects().len()];
+        for (number, grant) in control.grants().iter().enumerate() {
+            for (lists, places) in [
+                (&mut grants_of_rule, grant.rules()),
+                (&mut grants_of_subject, grant.subjects()),
+            ] {
+                let listed = places
+                    .iter()
+                    .filter_map(|place| lists.get(*place).map(|_| *place));
+                for place in listed.collect::<Vec<_>>() {
+                    let list: &mut Vec<usize> = &mut lists[place];
+                    if list.last() != Some(&number) {
+                        list.push(number);
+                    }
+                }
+            }
+        }
+        // the keys of rules that some policy applies
+        let mut keys = KeyIndex::default();
+        let denies = control.default_permission() == Permission::Deny;
+        let mut is_judged = [denies; 2];
+        let applied = control.rules().iter().enumerate();
+        for (number, rule) in applied.filter(|(number, _)| !grants_of_rule[*number].is_empty()) {
+            for key in rule.keys() {
+                keys.insert(key.clone(), number);
+            }
+            for flow in rule.flows() {
+                is_judged[*flow as usize] = true;
+            }
+        }
+        Policy {
+            control,
+            keys,
+            grants_of_rule,
+            grants_of_subject,
+            is_judged,
+        }
+    }
+
+    /// Returns true if a subject names interfaces.
+    pub(super) fn names_interfaces(&self) -> bool {
+        let mut subjects = self.control.subjects().iter();
+        subjects.any(|subject| subject.interfaces().is_some())
+    }
+
+    /// Decides about all messages on `key` between a neighbour and this node in one direction. A
+    /// key that could not be resolved meets no rule, and is denied.
+    pub(super) fn judge(
+        &self,
+        who: &Identity<'_>,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Verdict {
+        // with the default to allow, a direction without a rule is not decided about
+        if !self.is_judged[flow as usize] {
+            return Verdict::default();
+        }
+        let Some(key) = key else {
+            return Verdict::by_default(Permission::Deny);
+        };
+        // a neighbour that no subject fits has the default permission
+        let combinations = self.combinations(who);
+        if combinations.is_empty() {
+            return Verdict::by_default(self.control.default_permission());
+        }
+        let rules = self.rules_about(flow, key);
+        let rights: Vec<_> = combinations
+            .values()
+            .map(|grants| self.rights(&rules, grants))
+            .collect();
+        Verdict(MessageKind::ALL.map(|kind| self.denied(kind, &rights)))
+    }
+
+    /// Returns the combinations of subjects that fit a neighbour, with the policies of each.
+    fn combinations<'w>(&self, who: &Identity<'w>) -> HashMap<Combination<'w>, Vec<usize>> {
+        let mut all = HashMap::new();
+        for (subject, grants) in self.control.subjects().iter().zip(&self.grants_of_subject) {
+            for combination in fitting(subject, who) {
+                let of: &mut Vec<usize> = all.entry(combination).or_default();
+                of.extend(grants);
+            }
+        }
+        for grants in all.values_mut() {
+            grants.sort_unstable();
+        }
+        all
+    }
+
+    /// Returns the rules for a direction and a key, in ascending order. In the mode strict, a rule
+    /// that denies is for each key that one of its own intersects.
+    fn rules_about(&self, flow: Flow, key: &KeyExpr<'_>) -> Vec<usize> {
+        let rule = |place: &usize| self.control.rules().get(*place);
+        let is_in = |rule: &AccessRule| rule.flows().contains(&flow);
+        let mut about = self.keys.including(key);
+        if self.control.mode() == AccessMode::Strict {
+            let denies = |rule: &AccessRule| rule.permission() == Permission::Deny;
+            let wider = self.keys.intersecting(key).into_iter();
+            about.extend(wider.filter(|place| rule(place).is_some_and(denies)));
+            about.sort_unstable();
+            about.dedup();
+        }
+        about.retain(|place| rule(place).is_some_and(is_in));
+        about
+    }
+
+    /// Returns what the rules of some policies allow and deny, of the given rules.
+    fn rights(&self, rules: &[usize], grants: &[usize]) -> Rights {
+        let mut rights = Rights::default();
+        for &place in rules {
+            let (Some(rule), Some(by)) = (
+                self.control.rules().get(place),
+                self.grants_of_rule.get(place),
+            ) else {
+                continue;
+            };
+            if !by.iter().any(|grant| grants.binary_search(grant).is_ok()) {
+                continue;
+            }
+            for &kind in rule.messages() {
+                let side = match rule.permission() {
+                    Permission::Allow => &mut rights.allowed[kind as usize],
+                    Permission::Deny => &mut rights.denied[kind as usize],
+                };
+                side.get_or_insert(place);
+            }
+        }
+        rights
+    }
+
+    /// Returns the cause for which a kind of message is denied to a neighbour with these rights.
+    fn denied(&self, kind: MessageKind, rights: &[Rights]) -> Option<Cause> {
+        let of_rule = rights
+            .iter()
+            .filter_map(|one| one.denied[kind as usize])
+            .min();
+        if self.control.mode() == AccessMode::Strict && of_rule.is_some() {
+            return Some(of_rule);
+        }
+        // the first combination that allows it decides
+        let by_default = self.control.default_permission() == Permission::Allow;
+        let is_allowed = rights.iter().any(|one| {
+            let is_denied = one.denied[kind as usize].is_some();
+            !is_denied && (by_default || one.allowed[kind as usize].is_some())
+        });
+        (!is_allowed).then_some(of_rule)
+    }
+}
+
+/// First rule that allows and that denies each kind of message, for one combination.
+#[derive(Debug, Default)]
+struct Rights {
+    allowed: [Option<usize>; KINDS],
+    denied: [Option<usize>; KINDS],
+}
