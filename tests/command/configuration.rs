@@ -115,7 +115,7 @@ fn what_is_not_there_is_refused_with_its_place() {
     for more in [&[][..], &["--check-config"]] {
         let ended = run(&zonda(), &[&["router", "-c", file.path()], more].concat());
         let place = format!(
-            "error: {}: line 2: `access_control/rules` is absent, expected a list of rules",
+            "error: {}: line 2: `access_control/enabled` is true, but `access_control/rules` is absent, expected a list of rules",
             file.path()
         );
         assert_eq!(ended.code, Some(2));

@@ -143,13 +143,18 @@ impl Config {
         let Err(problem) = settings.access_control() else {
             return Ok(());
         };
-        // an absent list has no line, but the key that asks for it has
-        let setting = self.settings.get(problem.key);
-        let setting = setting.or_else(|| self.settings.get(ACCESS_CONTROL));
+        // an absent list has no place, but the key that asks for it has
+        let (key, found) = match self.settings.get(problem.key) {
+            Some(_) => (problem.key, problem.found),
+            None => {
+                let found = format!("true, but `{}` is {}", problem.key, problem.found);
+                (ACCESS_CONTROL, found)
+            }
+        };
         Err(ConfigError::Value {
-            key: problem.key.to_owned(),
-            line: setting.and_then(|setting| setting.line),
-            found: problem.found,
+            key: key.to_owned(),
+            line: self.settings.get(key).and_then(|setting| setting.line),
+            found,
             expected: problem.expected,
         })
     }

@@ -180,6 +180,19 @@ mod tests {
     use super::*;
     use crate::flow::{congestion::Full, deliver::keep, outboxes::Outboxes, route::tests::outbox};
 
+    /// A router searches for a turn before other tasks run, another neighbour for a slice.
+    #[test]
+    fn a_router_has_a_turn_for_what_its_messages_wait_for() {
+        let mut router = ReadCycle::of(true);
+        assert!(!router.ends_turn());
+        router.turn_since = router.turn_since.map(|since| since - ROUTER_BUSY_MAX);
+        assert!(router.ends_turn() && !router.ends_turn());
+        router.work = WORK_MAX;
+        assert!(router.ends_turn());
+        let mut client = ReadCycle::of(false);
+        assert!(client.ends_turn() && client.ends_turn());
+    }
+
     /// The number of neighbours that are behind makes no source wait for them, but its own rate does.
     #[test]
     fn a_source_that_declares_little_does_not_wait() {

@@ -103,20 +103,6 @@ pub fn wild_puts(stage: &Stage) {
     });
 }
 
-/// Subscribes at the router whose address is the argument. Fills the table of both routers at the
-/// first one, then publishes on ever new keys with wild chunks, which go to the other one.
-pub fn wild_puts_for_the_next_router(stage: &Stage) {
-    let far = stage.argument.parse().expect("an address");
-    let mut listener = stage.at(far).guest();
-    listener.subscribe(1, "attack/n/**");
-    settle(&mut listener);
-    read_beside(stage, &listener);
-    keep_alive(stage, &listener);
-    large_table(stage, |guest, number| {
-        guest.frame(&put(&format!("**/n/{number}"), b"x"))
-    });
-}
-
 /// Fills a large table, then queries everything.
 pub fn wild_questions(stage: &Stage) {
     large_table(stage, |guest, number| guest.frame(&request(number, "**/t")));
@@ -329,24 +315,6 @@ fn s40_interests_in_what_it_has_itself() {
 #[test]
 fn s16_wild_puts() {
     harmless("wild_puts", "");
-}
-
-/// The link between two routers is read beside the searches for routes of what it brings.
-#[test]
-fn s16_wild_puts_for_the_next_router() {
-    let mut world = World::open(Setup::router());
-    let far = world.another_router(Setup::router());
-    world.honest(Load::usual().far(far));
-    world.quiet(seconds(1.0));
-    let attacks = [(); 2].map(|()| {
-        let near = world.address;
-        world.attack_at(near, "wild_puts_for_the_next_router", &far.to_string())
-    });
-    attacks.iter().for_each(|attack| {
-        attack.said("attacking");
-    });
-    world.attacked(seconds(4.0));
-    world.verdict().holds(&Bounds::USUAL);
 }
 
 #[test]

@@ -36,10 +36,6 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("interests_in_one_for_all", labour::interests_in_one_for_all),
     ("interests_in_what_it_has", labour::interests_in_what_it_has),
     ("wild_puts", labour::wild_puts),
-    (
-        "wild_puts_for_the_next_router",
-        labour::wild_puts_for_the_next_router,
-    ),
     ("wild_questions", labour::wild_questions),
     ("many_who_listen_to_churn", labour::many_who_listen_to_churn),
     (
