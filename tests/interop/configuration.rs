@@ -104,7 +104,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 }
 
 /// Prefixes of keys that the reference does not have.
-const ONLY_OURS: [&str; 7] = [
+const ONLY_OURS: [&str; 9] = [
     "runtime",
     "isolation/",
     "limits/",
@@ -112,6 +112,8 @@ const ONLY_OURS: [&str; 7] = [
     "close_timeout_ms",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
+    "access_control/mode",
+    "access_control/multicast",
 ];
 
 #[test]
