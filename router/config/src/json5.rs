@@ -31,6 +31,8 @@ pub fn parse(text: &str) -> Result<Located, SyntaxError> {
         text,
         at: 0,
         depth: 0,
+        counted: 0,
+        breaks: 0,
     };
     parser.skip_blank()?;
     let value = parser.value()?;
@@ -50,6 +52,8 @@ pub fn parse_front(text: &str) -> Result<(Located, &str), SyntaxError> {
         text,
         at: 0,
         depth: 0,
+        counted: 0,
+        breaks: 0,
     };
     parser.skip_blank()?;
     let value = parser.value()?;
@@ -62,6 +66,10 @@ struct Parser<'a> {
     /// Byte offset of the next character; always on a character boundary.
     at: usize,
     depth: usize,
+    /// Offset up to which line breaks are counted, so that each is counted once.
+    counted: usize,
+    /// Line breaks before `counted`.
+    breaks: u32,
 }
 
 impl Parser<'_> {
@@ -123,8 +131,16 @@ impl Parser<'_> {
         }
     }
 
+    /// Returns the line of the next value. Values come in the order of the text.
+    fn line_of_value(&mut self) -> u32 {
+        let since = self.text.get(self.counted..self.at).unwrap_or("");
+        self.breaks += since.bytes().filter(|b| *b == b'\n').count() as u32;
+        self.counted = self.at;
+        1 + self.breaks
+    }
+
     fn value(&mut self) -> Result<Located, SyntaxError> {
-        let line = self.line();
+        let line = self.line_of_value();
         let value = match self.peek() {
             None => return Err(self.error("a value is missing")),
             Some('{') => self.nested(Self::object)?,

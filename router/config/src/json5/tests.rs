@@ -85,3 +85,23 @@ fn deep_nesting_is_an_error_and_nothing_worse() {
         let _ = parse(&cut[..end]);
     }
 }
+
+#[test]
+fn each_value_of_a_long_text_has_its_line() {
+    // comments, texts of several lines and nested values count, too
+    let item = "{a: [1,\n 2], /* x\n\n */ b: 'y\\\nz'}, // w\n";
+    let text = format!("[\n{}]", item.repeat(500));
+    let crate::value::Value::List(items) = parse(&text).expect("a list").value else {
+        panic!("a list")
+    };
+    assert_eq!(items.len(), 500);
+    for (number, item) in items.iter().enumerate() {
+        let first = 2 + 5 * number as u32;
+        assert_eq!(item.line, first);
+        let crate::value::Value::Object(members) = &item.value else {
+            panic!("an object")
+        };
+        let lines = members.iter().map(|(_, member)| member.line);
+        assert_eq!(lines.collect::<Vec<_>>(), [first, first + 3]);
+    }
+}
