@@ -4,10 +4,7 @@
 
 use zonda_codec::{KeyExpr, ZenohId};
 
-use crate::{
-    access::{POLICY, SUBJECT},
-    value::{Located, Value},
-};
+use crate::value::{Located, Value};
 
 /// Direction in which a message passes a link, from this node's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +90,12 @@ impl MessageKind {
 
 /// First word of an error about a rule in a list.
 pub(super) const RULE: &str = "rule";
+
+/// First word of an error about a subject of access control.
+pub(super) const SUBJECT: &str = "subject";
+
+/// First word of an error about a policy of access control.
+pub(super) const POLICY: &str = "policy";
 
 /// Returns true if an error is about one item of a list, by its number.
 pub(super) fn is_about_item(error: &str) -> bool {

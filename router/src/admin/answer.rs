@@ -15,8 +15,8 @@ use crate::{
     table::{Declarers, Kind, Listed, SenderPlace},
 };
 
-/// Number of entities that are copied while the node is locked once.
-const ROWS: u32 = 512;
+/// Number of entities and nodes that are copied while the node is locked once.
+const STEPS: usize = 512;
 
 /// An answer that is under way.
 pub(crate) struct Answer {
@@ -84,7 +84,7 @@ impl Answer {
         let Part { mut replies, rest } = section.part(node, &self.root, &self.asked.key);
         self.sections.extend(rest);
         replies.retain(|reply| self.asked.key.intersects(&reply.key));
-        if self.asked.omits("descriptors") {
+        if self.asked.omits_descriptors {
             let metrics = Report::Metrics.encoding();
             let described = replies.iter_mut().filter(|reply| reply.encoding == metrics);
             described.for_each(|reply| reply.text = without_descriptors(&reply.text));
@@ -119,14 +119,14 @@ impl Section {
                 rest: None,
             },
             Section::Entities { kind, from } => {
-                let part = node.state.lock().table.list_entities(kind, from, ROWS);
+                let part = node.state.lock().table.list_entities(kind, from, STEPS);
                 Part {
                     replies: declared(root, entity_family(kind), part.rows),
                     rest: part.next.map(|from| Section::Entities { kind, from }),
                 }
             }
             Section::Senders { kind, from } => {
-                let part = node.state.lock().table.list_senders(kind, &from, ROWS);
+                let part = node.state.lock().table.list_senders(kind, &from, STEPS);
                 Part {
                     replies: declared(root, sender_family(kind), part.rows),
                     rest: part.next.map(|from| Section::Senders { kind, from }),

@@ -13,15 +13,14 @@ use crate::table::LocalBranch;
 pub(crate) struct AdminQuestion {
     pub(crate) branch: LocalBranch,
     pub(crate) key: KeyExpr<'static>,
-    pub(crate) parameters: Box<str>,
+    /// True if metrics are sent without their descriptions.
+    pub(crate) omits_descriptors: bool,
 }
 
-impl AdminQuestion {
-    /// Returns true if the parameters set this one to false.
-    pub(crate) fn omits(&self, parameter: &str) -> bool {
-        let mut parameters = self.parameters.split(';');
-        parameters.any(|one| one.split_once('=') == Some((parameter, "false")))
-    }
+/// Returns true if the parameters of a query set one of them to false.
+pub(crate) fn sets_false(parameters: &str, name: &str) -> bool {
+    let mut parameters = parameters.split(';');
+    parameters.any(|one| one.split_once('=') == Some((name, "false")))
 }
 
 /// A value of the admin space.

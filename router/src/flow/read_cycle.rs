@@ -55,8 +55,9 @@ pub(crate) const WORK_MAX: usize = 16_384;
 /// Total time for queries and changes of the table before the reading task yields to other tasks.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
-/// [`BUSY_MAX`] for a router, and its time for searches and answers that its messages wait for. All nodes behind it share one turn, and their messages one connection:
-/// what the turn does not reach delays the messages behind it.
+/// [`BUSY_MAX`] for a router, and its time for searches and answers that its messages wait for. All
+/// nodes behind it share one turn, and their messages one connection: what the turn does not reach
+/// delays the messages behind it.
 const ROUTER_BUSY_MAX: Duration = Duration::from_millis(16);
 
 impl ReadCycle {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{Qos, Reliability, WhatAmI, ZenohId};
+use zonda_codec::{Encoding, Qos, Reliability, WhatAmI, ZenohId};
 use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
@@ -18,13 +18,19 @@ use crate::{
         self,
         answer::Answer,
         graph,
-        question::{AdminQuestion, AdminReply},
+        question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
         root,
+        waiting::Pushed,
     },
     metrics,
     model::{Publication, SampleKind, Value},
-    node::{handle::Node, shared::Shared, state::State},
+    node::{
+        handle::Node,
+        limits::{Limit, Reached},
+        shared::Shared,
+        state::State,
+    },
     query::{
         After, Call, QueryableId,
         answering::AskedBranch,
@@ -36,13 +42,8 @@ use crate::{
 /// Time between two looks at a query whose asker takes no more replies.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// Result of sending some replies.
-enum Said {
-    /// The next ones may follow, perhaps after a wait for room.
-    Room(Room),
-    /// The query is over.
-    Over,
-}
+/// Text of the reply to a refused query.
+const REFUSED: &str = "too many queries to the admin space wait for an answer: ask again later";
 
 impl Shared {
     /// Queues a query that reaches the admin space for its answer; ends its branch at once if the
@@ -64,36 +65,55 @@ impl Shared {
         let asked = AdminQuestion {
             branch: branch.clone(),
             key: asked.key.clone().into_owned(),
-            parameters: asked.parameters.into(),
+            omits_descriptors: sets_false(asked.parameters, "descriptors"),
         };
         // The task is started without the lock.
-        let run = move || {
-            if node.admin_questions.push(asker.face, asked) {
-                start_answering(node, asker.face);
-            }
+        let run = move || match node.admin_questions.push(asker.face, asked) {
+            Pushed::First => start_answering(node, asker.face),
+            Pushed::Next => (),
+            Pushed::Refused(asked) => node.refuse(&asked),
         };
         after.calls.push(Call::Later(Box::new(run)));
     }
 
-    /// Sends replies to a query.
-    fn say(&self, asked: &AdminQuestion, replies: &[AdminReply]) -> Said {
-        let mut said = Said::Over;
+    /// Ends a query with an error reply.
+    fn refuse(&self, asked: &AdminQuestion) {
+        let AdminQuestion { branch, key, .. } = asked;
+        let payload = Value::Borrowed(REFUSED.as_bytes());
+        let mut who = None;
+        let change = |state: &mut State, after: &mut After| {
+            let asker = state.table.origin_of_query(branch.face, branch.rid);
+            let unsaid = OutgoingReply::error(key, QueryableId(0), payload, Encoding::default());
+            if let (Some(asker), Ok(unsaid)) = (asker, unsaid) {
+                reply::reply_at_once(self, &asker, &unsaid, state, after);
+                who = state.faces.get(&asker.face).map(|face| face.status.zid);
+            }
+        };
+        self.change(change).finish();
+        self.update(|state| state.table.finish_branch(branch.face, branch.rid));
+        self.limits.note(&Reached {
+            limit: Limit::AdminQueries,
+            who: who.map_or_else(|| "this node".into(), |zid| zid.to_string()),
+        });
+    }
+
+    /// Sends replies to a query. Returns the room to wait for before the next ones.
+    fn say(&self, asked: &AdminQuestion, replies: &[AdminReply]) -> Room {
+        let mut room = Room::None;
         let change = |state: &mut State, after: &mut After| {
             let branch = &asked.branch;
             let Some(asker) = state.table.origin_of_query(branch.face, branch.rid) else {
                 return;
             };
-            let mut room = Room::None;
             for told in replies {
                 let sample = sample_of(told);
                 if let Ok(unsaid) = OutgoingReply::sample(&told.key, QueryableId(0), &sample) {
                     room = reply::reply_at_once(self, &asker, &unsaid, state, after);
                 }
             }
-            said = Said::Room(room);
         };
         self.change(change).finish();
-        said
+        room
     }
 
     /// Waits for room for more replies. False if the query is over first.
@@ -183,7 +203,9 @@ fn start_answering(node: Arc<Shared>, asker: FaceId) {
 async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
     let root = node.state.lock().table.admin_key().clone();
     let mut answer = Answer::begin(asked, root);
-    loop {
+    let mut room = Room::None;
+    // A query whose asker is gone costs no more work.
+    while node.await_room(answer.asked(), &room).await {
         if let Some(until) = node.admin_questions.pause(Instant::now()) {
             node.runtime.sleep_until(until).await;
         }
@@ -192,16 +214,8 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
         let Some(replies) = answer.next(node) else {
             return;
         };
-        let said = node.say(answer.asked(), &replies);
+        room = node.say(answer.asked(), &replies);
         node.admin_questions.note_work(begin, Instant::now());
-        match said {
-            Said::Over => return,
-            Said::Room(room) => {
-                if !node.await_room(answer.asked(), &room).await {
-                    return;
-                }
-            }
-        }
         with_runtime!(&node.runtime, runtime => runtime.yield_now().await);
     }
 }

@@ -65,9 +65,11 @@ pub(crate) enum Limit {
     FoundFailures,
     /// A router is not trusted.
     Untrusted,
+    /// A node has more queries to the admin space open than are kept for it.
+    AdminQueries,
 }
 
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 
 /// Limit that was reached, and the neighbour or address that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,6 +174,9 @@ impl Limits {
             ),
             Limit::Untrusted => tracing::warn!(
                 "router {who} was refused: it is not in routing/router/trusted{left_out}"
+            ),
+            Limit::AdminQueries => tracing::warn!(
+                "queries of {who} to the admin space were refused: too many of its own still wait for an answer{left_out}"
             ),
             Limit::SameId => tracing::warn!(
                 "{who} was silent and was evicted for a newer connection of a node with the same id{left_out}"

@@ -206,11 +206,6 @@ impl EntityTree {
         found.is_some_and(|found| self.tree.is_key_of(found.place, key))
     }
 
-    /// Returns the number of entities.
-    pub(super) const fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// Returns a bound: all entities have numbers below it.
     pub(super) fn places(&self) -> u32 {
         self.slots.places()

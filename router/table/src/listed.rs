@@ -3,7 +3,7 @@
 //! Lists of declarations with the nodes that made them, for the admin space: copied in parts, so
 //! that the caller can release the table's lock in between.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use zonda_codec::{InterestOptions, WhatAmI, ZenohId};
 
@@ -71,75 +71,61 @@ impl SenderPlace {
 }
 
 impl ForwardingTable {
-    /// Returns the number of keys on which entities of a kind are declared, of this node's own
-    /// sessions and of all others.
-    pub fn count_entities(&self, kind: Kind) -> usize {
-        self.entities(kind).len()
-    }
-
-    /// Returns entities of a kind from number `from` on, after at most `most` numbers. An entity
-    /// that exists all the time is in one part.
-    pub fn list_entities(&self, kind: Kind, from: u32, most: u32) -> ListedPart<u32> {
+    /// Returns entities of a kind from number `from` on. The part ends after about `steps` entities
+    /// and nodes that declared them. An entity that exists all the time is in one part.
+    pub fn list_entities(&self, kind: Kind, from: u32, steps: usize) -> ListedPart<u32> {
         let entities = self.entities(kind);
-        let end = entities.places();
-        let next = from.saturating_add(most);
+        let mut slice = Slice::new(from..entities.places(), steps);
         let mut rows = Vec::new();
-        for entity in from..next.min(end) {
+        while let Some(entity) = slice.next() {
             if let Some(key) = entities.key(entity) {
+                slice.spend(entities.sources(entity).len());
                 let by = self.declarers(kind, entity);
                 rows.push(Listed { key, by });
             }
         }
         ListedPart {
             rows,
-            next: (next < end).then_some(next),
+            next: slice.rest(),
         }
-    }
-
-    /// Returns the entity of a kind on exactly this key, if there is one.
-    pub fn list_entity(&self, kind: Kind, key: &str) -> Option<Listed> {
-        let entity = self.entities(kind).on(key)?;
-        Some(Listed {
-            key: key.to_owned(),
-            by: self.declarers(kind, entity),
-        })
     }
 
     /// Returns the keys on which nodes have publishers (senders to subscribers) or queriers
     /// (senders to queryables), as far as this node knows: its own sessions', and those of
-    /// neighbours that have an interest in the other side. At most `most` places are visited.
+    /// neighbours that have an interest in the other side. The part ends after about `steps`
+    /// interests and senders.
     pub fn list_senders(
         &self,
         kind: Kind,
         from: &SenderPlace,
-        most: u32,
+        steps: usize,
     ) -> ListedPart<SenderPlace> {
         match from {
-            SenderPlace::Interest(from) => self.list_interests(kind, *from, most),
-            SenderPlace::Own(after) => self.list_own_senders(kind, after.as_ref(), most),
+            SenderPlace::Interest(from) => self.list_interests(kind, *from, steps),
+            SenderPlace::Own(after) => self.list_own_senders(kind, after.as_ref(), steps),
         }
     }
 
-    fn list_interests(&self, kind: Kind, from: u32, most: u32) -> ListedPart<SenderPlace> {
-        let end = self.interests.places();
-        let next = from.saturating_add(most);
+    fn list_interests(&self, kind: Kind, from: u32, steps: usize) -> ListedPart<SenderPlace> {
+        let mut slice = Slice::new(from..self.interests.places(), steps);
         let mut rows = Vec::new();
-        for place in from..next.min(end) {
-            // Of several interests on a key, the first one stands for all.
+        while let Some(place) = slice.next() {
             let Some((interest, key)) = self.sender_at(kind, place) else {
                 continue;
             };
-            let mut same = self.interests.on(key).iter().copied();
-            if same.find(|other| self.is_sender(kind, *other)) == Some(interest) {
+            // Of several interests on a key, the first one stands for all.
+            let same = self.interests.on(key);
+            let first = same.iter().position(|other| self.is_sender(kind, *other));
+            slice.spend(first.unwrap_or(0));
+            if first.and_then(|first| same.get(first)) == Some(&interest) {
+                slice.spend(same.len());
                 rows.push(self.listed_sender(kind, key));
             }
         }
+        let next = slice.rest().map(SenderPlace::Interest);
         ListedPart {
             rows,
-            next: Some(match next < end {
-                true => SenderPlace::Interest(next),
-                false => SenderPlace::Own(None),
-            }),
+            next: Some(next.unwrap_or(SenderPlace::Own(None))),
         }
     }
 
@@ -147,20 +133,23 @@ impl ForwardingTable {
         &self,
         kind: Kind,
         after: Option<&Arc<str>>,
-        most: u32,
+        mut steps: usize,
     ) -> ListedPart<SenderPlace> {
-        // Keys that a neighbour has, too, were in the first half of the list.
-        let mut keys = self.senders.keys(kind, after);
-        let part: Vec<_> = keys.by_ref().take(most as usize).collect();
-        let next = keys.next().and(part.last());
-        let next = next.map(|key| SenderPlace::Own(Some(Arc::clone(key))));
-        let is_new = |key: &&Arc<str>| {
-            let mut same = self.interests.on(key).iter();
-            !same.any(|other| self.is_sender(kind, *other))
-        };
-        let new = part.into_iter().filter(is_new);
-        let rows = new.map(|key| self.listed_sender(kind, key)).collect();
-        ListedPart { rows, next }
+        let (mut rows, mut last) = (Vec::new(), None);
+        for key in self.senders.keys(kind, after) {
+            if steps == 0 {
+                let next = last.map(|key| SenderPlace::Own(Some(key)));
+                return ListedPart { rows, next };
+            }
+            // Keys that a neighbour has, too, were in the first half of the list.
+            let same = self.interests.on(key);
+            if !same.iter().any(|other| self.is_sender(kind, *other)) {
+                rows.push(self.listed_sender(kind, key));
+            }
+            steps = steps.saturating_sub(1 + same.len());
+            last = Some(Arc::clone(key));
+        }
+        ListedPart { rows, next: None }
     }
 
     /// Returns the interest of a number and its key, if it is one of a sender.
@@ -214,4 +203,32 @@ fn is_of_sender(record: &InterestRecord, kind: Kind) -> bool {
     let options = record.options;
     options.contains(kind.option())
         && (kind == Kind::Queryable || !options.contains(InterestOptions::TOKENS))
+}
+
+/// Numbers that a part of a list visits, until its steps are used up.
+struct Slice {
+    left: Range<u32>,
+    steps: usize,
+}
+
+impl Slice {
+    fn new(left: Range<u32>, steps: usize) -> Slice {
+        Slice { left, steps }
+    }
+
+    /// Returns the next number, for one step.
+    fn next(&mut self) -> Option<u32> {
+        self.steps = self.steps.checked_sub(1)?;
+        self.left.next()
+    }
+
+    /// Subtracts the steps of a visited number.
+    fn spend(&mut self, steps: usize) {
+        self.steps = self.steps.saturating_sub(steps);
+    }
+
+    /// Returns the number at which the next part begins, if there is one.
+    fn rest(mut self) -> Option<u32> {
+        self.left.next()
+    }
 }

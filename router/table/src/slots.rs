@@ -65,6 +65,7 @@ impl<T> Slots<T> {
     }
 
     /// Returns the number of places that are taken or reserved.
+    #[cfg(test)]
     pub(super) const fn len(&self) -> usize {
         self.len
     }

@@ -45,6 +45,8 @@ pub struct AccessControl {
     rules: Vec<AccessRule>,
     subjects: Vec<AccessSubject>,
     grants: Vec<AccessGrant>,
+    of_rule: Vec<Vec<usize>>,
+    of_subject: Vec<Vec<usize>>,
 }
 
 impl AccessControl {
@@ -58,6 +60,8 @@ impl AccessControl {
             rules: Vec::new(),
             subjects: Vec::new(),
             grants: Vec::new(),
+            of_rule: Vec::new(),
+            of_subject: Vec::new(),
         }
     }
 
@@ -95,6 +99,18 @@ impl AccessControl {
     #[must_use]
     pub fn grants(&self) -> &[AccessGrant] {
         &self.grants
+    }
+
+    /// Places of the policies that apply the rule at `place`, in ascending order.
+    #[must_use]
+    pub fn grants_of_rule(&self, place: usize) -> &[usize] {
+        self.of_rule.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    /// Places of the policies that have the subject at `place`, in ascending order.
+    #[must_use]
+    pub fn grants_of_subject(&self, place: usize) -> &[usize] {
+        self.of_subject.get(place).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -159,6 +175,8 @@ impl Settings {
             default_permission: self.access_default,
             mode: self.access_mode,
             judges_groups: self.access_judges_groups,
+            of_rule: inverted(rules.len(), grants.iter().map(AccessGrant::rules)),
+            of_subject: inverted(subjects.len(), grants.iter().map(AccessGrant::subjects)),
             rules,
             subjects,
             grants,
@@ -196,6 +214,22 @@ fn grants(
     each.map(resolve).collect()
 }
 
+/// Returns, for each of `count` places, the numbers of the lists that contain it, in ascending
+/// order.
+fn inverted<'l>(count: usize, lists: impl Iterator<Item = &'l [usize]>) -> Vec<Vec<usize>> {
+    let mut of: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (number, places) in lists.enumerate() {
+        for place in places {
+            let numbers = &mut of[*place];
+            // A list may have a place twice.
+            if numbers.last() != Some(&number) {
+                numbers.push(number);
+            }
+        }
+    }
+    of
+}
+
 fn places<'n>(names: impl Iterator<Item = &'n str>) -> HashMap<&'n str, usize> {
     names.enumerate().map(|(at, name)| (name, at)).collect()
 }
@@ -230,6 +264,9 @@ mod tests {
         };
         assert_eq!((first.name(), second.name()), ("policy 1", "p"));
         assert_eq!((first.rules(), first.subjects()), (&[0][..], &[0, 0][..]));
+        assert_eq!(access.grants_of_rule(0), [0, 1]);
+        assert_eq!(access.grants_of_subject(0), [0, 1]);
+        assert!(access.grants_of_rule(1).is_empty());
     }
 
     #[test]

@@ -11,24 +11,41 @@ mod traps;
 
 pub use control::{AccessControl, AccessGrant, AccessProblem};
 pub use permission::{AccessMode, Permission};
-pub(crate) use policy::POLICY;
 pub use policy::{AccessPolicy, policies};
 pub use rule::{AccessRule, rules};
-pub(crate) use subject::SUBJECT;
 pub use subject::{AccessSubject, subjects};
 pub(crate) use traps::{Trap, traps};
 
 use std::collections::HashSet;
 
-/// Adds an id to those of a list.
+use crate::{rule::items, value::Value};
+
+/// Reads the items of a list, each with `read`; `None` for null. `word` is the name of an item in
+/// errors, `id` returns the id of one.
 ///
 /// # Errors
-/// The list has it already.
-fn unique(ids: &mut HashSet<String>, id: &str) -> Result<(), String> {
-    match ids.insert(id.to_owned()) {
-        true => Ok(()),
-        false => Err(format!("the id {id:?} is repeated")),
+/// The fault of the first invalid item, or of the first one with the id of another one, after its
+/// number; or the form that was expected instead of a list.
+fn list<T>(
+    word: &str,
+    value: &Value,
+    read: impl Fn(&Value) -> Result<T, String>,
+    id: impl Fn(&T) -> Option<&str>,
+) -> Result<Option<Vec<T>>, String> {
+    if *value == Value::Null {
+        return Ok(None);
     }
+    let mut ids = HashSet::new();
+    let unique = |value: &Value| {
+        let item = read(value)?;
+        match id(&item).map(str::to_owned) {
+            Some(id) if ids.contains(&id) => return Err(format!("the id {id:?} is repeated")),
+            Some(id) => ids.insert(id),
+            None => true,
+        };
+        Ok(item)
+    };
+    items(word, value, unique).map(Some)
 }
 
 /// Returns a name that is not empty.

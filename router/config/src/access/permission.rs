@@ -14,7 +14,7 @@ pub enum Permission {
 /// Way in which rules decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccessMode {
-    /// As in the reference.
+    /// Rules decide as in the reference.
     #[default]
     Normal,
     /// A rule denies wherever one of its keys intersects that of the message, and whatever other

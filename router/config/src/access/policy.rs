@@ -2,17 +2,12 @@
 
 //! One policy of `access_control/policies`: the rules that apply to subjects.
 
-use std::collections::HashSet;
-
 use crate::{
-    rule::{items, members, named, text},
+    rule::{POLICY, members, named, text},
     value::Value,
 };
 
-use super::{name, unique};
-
-/// First word of an error about a policy in a list.
-pub(crate) const POLICY: &str = "policy";
+use super::{list, name};
 
 /// A policy, with the names of rules and subjects as they were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +22,7 @@ pub struct AccessPolicy {
 /// # Errors
 /// The form that was expected instead of the first invalid item, in words.
 pub fn policies(value: &Value) -> Result<Option<Vec<AccessPolicy>>, String> {
-    if *value == Value::Null {
-        return Ok(None);
-    }
-    let mut ids = HashSet::new();
-    let read = |value: &Value| {
-        let policy = policy(value)?;
-        if let Some(id) = &policy.id {
-            unique(&mut ids, id)?;
-        }
-        Ok(policy)
-    };
-    items(POLICY, value, read).map(Some)
+    list(POLICY, value, policy, |policy| policy.id.as_deref())
 }
 
 fn policy(value: &Value) -> Result<AccessPolicy, String> {

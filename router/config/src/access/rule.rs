@@ -2,16 +2,14 @@
 
 //! One rule of `access_control/rules`: kinds of messages on keys, which it allows or denies.
 
-use std::collections::HashSet;
-
 use zonda_codec::KeyExpr;
 
 use crate::{
-    rule::{Flow, MessageKind, RULE, flow, items, key, members, named, one_of, text},
+    rule::{Flow, MessageKind, RULE, flow, key, members, named, one_of, text},
     value::Value,
 };
 
-use super::{Permission, name, unique};
+use super::{Permission, list, name};
 
 /// A rule. It has an effect on the subjects that a policy applies it to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,15 +58,7 @@ impl AccessRule {
 /// # Errors
 /// The form that was expected instead of the first invalid item, in words.
 pub fn rules(value: &Value) -> Result<Option<Vec<AccessRule>>, String> {
-    if *value == Value::Null {
-        return Ok(None);
-    }
-    let mut ids = HashSet::new();
-    let read = |value: &Value| {
-        let rule = rule(value)?;
-        unique(&mut ids, &rule.id).map(|()| rule)
-    };
-    items(RULE, value, read).map(Some)
+    list(RULE, value, rule, |rule| Some(&rule.id))
 }
 
 fn rule(value: &Value) -> Result<AccessRule, String> {

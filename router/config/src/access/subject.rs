@@ -2,19 +2,14 @@
 
 //! One subject of `access_control/subjects`: neighbours, by what is known of them and their links.
 
-use std::collections::HashSet;
-
 use zonda_codec::ZenohId;
 
 use crate::{
-    rule::{id as zid, items, members, named, text},
+    rule::{SUBJECT, id as zid, members, named, text},
     value::Value,
 };
 
-use super::{name, unique};
-
-/// First word of an error about a subject in a list.
-pub(crate) const SUBJECT: &str = "subject";
+use super::{list, name};
 
 /// Protocols that a link may have, by the reference's names, and those of this project.
 const PROTOCOLS: [&str; 10] = [
@@ -84,15 +79,7 @@ impl AccessSubject {
 /// # Errors
 /// The form that was expected instead of the first invalid item, in words.
 pub fn subjects(value: &Value) -> Result<Option<Vec<AccessSubject>>, String> {
-    if *value == Value::Null {
-        return Ok(None);
-    }
-    let mut ids = HashSet::new();
-    let read = |value: &Value| {
-        let subject = subject(value)?;
-        unique(&mut ids, &subject.id).map(|()| subject)
-    };
-    items(SUBJECT, value, read).map(Some)
+    list(SUBJECT, value, subject, |subject| Some(&subject.id))
 }
 
 fn subject(value: &Value) -> Result<AccessSubject, String> {

@@ -2,11 +2,13 @@
 
 //! Warnings about access control that is valid and probably does not do what its author wants.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use zonda_codec::KeyExpr;
 
 use crate::rule::{Flow, MessageKind};
 
-use super::{AccessControl, AccessMode, AccessRule, AccessSubject, Permission};
+use super::{AccessControl, AccessGrant, AccessMode, AccessRule, AccessSubject, Permission};
 
 /// Key of a warning and its text.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +24,9 @@ const POLICIES: &str = "access_control/policies";
 /// Most warnings of one kind.
 const EACH_MAX: usize = 3;
 
+/// Most pairs of keys or of subjects that are compared for one kind of warning.
+const PAIRS_MAX: usize = 1 << 17;
+
 /// Returns the warnings.
 pub(crate) fn traps(control: &AccessControl) -> Vec<Trap> {
     let of = |key, texts: Vec<String>| texts.into_iter().map(move |text| Trap { key, text });
@@ -36,8 +41,7 @@ pub(crate) fn traps(control: &AccessControl) -> Vec<Trap> {
 
 /// Returns true if some policy applies the rule at this place.
 fn is_applied(control: &AccessControl, rule: usize) -> bool {
-    let mut grants = control.grants().iter();
-    grants.any(|grant| grant.rules().contains(&rule))
+    !control.grants_of_rule(rule).is_empty()
 }
 
 /// Returns the rules that some policy applies and that have a permission.
@@ -92,31 +96,61 @@ fn walked_around(control: &AccessControl) -> Vec<String> {
         (MessageKind::DeclareSubscriber, MessageKind::Put),
         (MessageKind::Query, MessageKind::Reply),
     ];
-    let mut texts = Vec::new();
-    for rule in applied(control, Permission::Deny) {
-        for (asked, sent) in data {
-            // the data itself is denied on its way out, on each of the keys
-            let is_kept = |key: &KeyExpr<'_>| {
-                applied(control, Permission::Deny).any(|other| {
-                    other.messages().contains(&sent)
-                        && other.flows().contains(&Flow::Egress)
-                        && other.keys().iter().any(|own| own.includes(key))
-                })
-            };
-            let open = rule.keys().iter().find(|key| !is_kept(key));
-            if let (true, Some(key)) = (rule.messages().contains(&asked), open) {
-                texts.push(format!(
-                    "rule {:?} denies {} on {key}, but not on wider keys such as **, which bring the same data: \
-                     deny {} at egress, too, or set access_control/mode to strict",
-                    rule.id(),
-                    asked.name(),
-                    sent.name()
-                ));
-            }
+    let mut kept = data.map(|(_, sent)| KeptKeys::new(control, sent));
+    let denials = applied(control, Permission::Deny).flat_map(|rule| {
+        let asked = data.iter().enumerate();
+        let asked = asked.filter(|(_, (asked, _))| rule.messages().contains(asked));
+        asked.map(move |(number, kinds)| (rule, number, kinds))
+    });
+    let text = |(rule, number, (asked, sent)): (
+        &AccessRule,
+        usize,
+        &(MessageKind, MessageKind),
+    )| {
+        let key = rule.keys().iter().find(|key| !kept[number].include(key))?;
+        Some(format!(
+            "rule {:?} denies {} on {key}, but not on wider keys such as **, which bring the same data: \
+             deny {} at egress, too, or set access_control/mode to strict",
+            rule.id(),
+            asked.name(),
+            sent.name()
+        ))
+    };
+    denials.filter_map(text).take(EACH_MAX).collect()
+}
+
+/// Keys on which a kind of data is denied on its way out.
+struct KeptKeys<'c> {
+    all: HashSet<&'c str>,
+    /// Those of them that include others.
+    wild: Vec<&'c KeyExpr<'static>>,
+    /// Number of comparisons that are left.
+    pairs: usize,
+}
+
+impl<'c> KeptKeys<'c> {
+    fn new(control: &'c AccessControl, sent: MessageKind) -> Self {
+        let denials = applied(control, Permission::Deny)
+            .filter(|rule| rule.messages().contains(&sent) && rule.flows().contains(&Flow::Egress));
+        let keys: Vec<_> = denials.flat_map(AccessRule::keys).collect();
+        KeptKeys {
+            all: keys.iter().map(|key| key.as_str()).collect(),
+            wild: keys
+                .into_iter()
+                .filter(|key| key.as_str().contains('*'))
+                .collect(),
+            pairs: PAIRS_MAX,
         }
     }
-    texts.truncate(EACH_MAX);
-    texts
+
+    /// Returns true if all data on `key` are denied, or if too many keys were compared already.
+    fn include(&mut self, key: &KeyExpr<'_>) -> bool {
+        if self.all.contains(key.as_str()) || self.pairs < self.wild.len() {
+            return true;
+        }
+        self.pairs -= self.wild.len();
+        self.wild.iter().any(|wild| wild.includes(key))
+    }
 }
 
 /// Names a rule that allows everything, if no rule allows keys with verbatim chunks.
@@ -149,35 +183,46 @@ fn lifted(control: &AccessControl) -> Vec<String> {
     if !is_open || control.mode() == AccessMode::Strict {
         return Vec::new();
     }
-    let mut texts = Vec::new();
-    for (place, rule) in control.rules().iter().enumerate() {
-        // the subjects that the rule is for, and those that it is not for
-        let has = |subject: usize| {
-            let mut grants = control.grants().iter();
-            grants
-                .any(|grant| grant.rules().contains(&place) && grant.subjects().contains(&subject))
-        };
-        let of = |wanted: bool| {
-            let all = control.subjects().iter().enumerate();
-            all.filter(move |(subject, _)| has(*subject) == wanted)
-        };
-        if rule.permission() == Permission::Allow {
-            continue;
-        }
-        let pair = of(true).find_map(|(_, denied)| {
-            let (_, other) = of(false).find(|(_, other)| may_be_one(denied, other))?;
-            Some([denied.id(), other.id()])
-        });
-        if let Some([denied, other]) = pair {
-            texts.push(format!(
-                "rule {:?} denies nothing to a neighbour that is {denied:?} and {other:?}: the latter is not in its \
-                 policy, and the rights of both add up",
-                rule.id()
-            ));
+    let mut pairs = PAIRS_MAX;
+    // Rules that the same policies apply have the same answer.
+    let mut known = HashMap::new();
+    let text = |(place, rule): (usize, &AccessRule)| {
+        let grants = control.grants_of_rule(place);
+        let lifting = known.entry(grants);
+        let [denied, other] =
+            (*lifting.or_insert_with(|| lifting_pair(control, grants, &mut pairs)))?;
+        Some(format!(
+            "rule {:?} denies nothing to a neighbour that is {denied:?} and {other:?}: the latter is not in its \
+             policy, and the rights of both add up",
+            rule.id()
+        ))
+    };
+    let denials = control.rules().iter().enumerate();
+    let denials = denials.filter(|(_, rule)| rule.permission() == Permission::Deny);
+    denials.filter_map(text).take(EACH_MAX).collect()
+}
+
+/// Returns the ids of a subject that one of these policies has and of one that none has, if one
+/// neighbour may be both. Gives up after `pairs` comparisons, and subtracts its own.
+fn lifting_pair<'c>(
+    control: &'c AccessControl,
+    grants: &[usize],
+    pairs: &mut usize,
+) -> Option<[&'c str; 2]> {
+    let grants = grants
+        .iter()
+        .filter_map(|place| control.grants().get(*place));
+    let denied: BTreeSet<_> = grants.flat_map(AccessGrant::subjects).copied().collect();
+    let subjects = control.subjects();
+    for one in denied.iter().filter_map(|place| subjects.get(*place)) {
+        *pairs = pairs.checked_sub(subjects.len())?;
+        let others = subjects.iter().enumerate();
+        let mut others = others.filter(|(place, _)| !denied.contains(place));
+        if let Some((_, other)) = others.find(|(_, other)| may_be_one(one, other)) {
+            return Some([one.id(), other.id()]);
         }
     }
-    texts.truncate(EACH_MAX);
-    texts
+    None
 }
 
 /// Returns true if one neighbour with one link may be both subjects, in different combinations.
@@ -210,6 +255,8 @@ fn may_be_one(one: &AccessSubject, other: &AccessSubject) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use crate::Config;
 
     /// Returns the warnings about these parts of `access_control`.
@@ -303,5 +350,37 @@ mod tests {
         assert_warned(&subjects("{id: 'y', interfaces: ['lo']}"), &[says]);
         assert_warned(&subjects("{id: 'y', usernames: ['v']}"), &[]);
         assert_warned(&subjects("{id: 'y', usernames: ['u']}"), &[]);
+    }
+
+    /// Rules of a large fleet are looked through in a moment: every pair of them is not compared.
+    #[test]
+    fn ten_thousand_rules_are_looked_through_soon() {
+        const COUNT: usize = 10_000;
+        let list = |item: &dyn Fn(usize) -> String| {
+            let items: Vec<_> = (0..COUNT).map(item).collect();
+            format!("[{}]", items.join(","))
+        };
+        let subjects = list(&|n| match n % 2 {
+            0 => format!("{{id: 's{n}', usernames: ['u{n}']}}"),
+            _ => format!("{{id: 's{n}', usernames: ['u{n}'], interfaces: ['i{n}']}}"),
+        });
+        let policies = list(&|n| format!("{{rules: ['r{n}'], subjects: ['s{n}']}}"));
+        for (default, permission) in [("allow", "deny"), ("deny", "allow"), ("allow", "allow")] {
+            let rules = list(&|n| {
+                let (messages, key) = match n % 2 {
+                    0 => ("'declare_subscriber', 'query'", format!("a/{n}")),
+                    _ => ("'put', 'reply'", format!("a/*/{n}/**")),
+                };
+                format!(
+                    "{{id: 'r{n}', permission: '{permission}', messages: [{messages}], key_exprs: ['{key}']}}"
+                )
+            });
+            let begin = Instant::now();
+            warnings(&format!(
+                "default_permission: '{default}', rules: {rules}, subjects: {subjects}, policies: {policies}"
+            ));
+            let took = begin.elapsed();
+            assert!(took < Duration::from_secs(10), "{took:?}");
+        }
     }
 }

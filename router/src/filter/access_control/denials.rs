@@ -9,7 +9,7 @@ use std::{
 };
 
 use zonda_codec::{KeyExpr, ZenohId};
-use zonda_transport::log_limit::LogLimit;
+use zonda_transport::{log_limit::LogLimit, text::shown};
 
 use crate::{
     config::{Flow, MessageKind},
@@ -18,22 +18,16 @@ use crate::{
 
 use super::policy::Cause;
 
-/// Most bytes of a key in a log line.
-const KEY_SHOWN: usize = 100;
-
 /// Neighbour, direction and key of denied messages, for log lines.
 pub(super) struct Denial {
     zid: ZenohId,
     flow: Flow,
-    key: Box<str>,
+    key: String,
 }
 
 impl Denial {
     pub(super) fn new(zid: ZenohId, flow: Flow, key: Option<&KeyExpr<'_>>) -> Denial {
-        let key = key.map_or("(unknown)", |key| key.as_str());
-        let short = key.char_indices().nth(KEY_SHOWN);
-        let short = short.and_then(|(end, _)| key.get(..end));
-        let key = short.map_or_else(|| key.into(), |short| format!("{short}…").into());
+        let key = shown(key.map_or("(unknown)", |key| key.as_str()));
         Denial { zid, flow, key }
     }
 }
@@ -45,7 +39,7 @@ impl Display for Denial {
             Flow::Ingress => "from",
             Flow::Egress => "to",
         };
-        write!(f, "on {key:?} {way} {zid}")
+        write!(f, "on \"{key}\" {way} {zid}")
     }
 }
 

@@ -40,41 +40,19 @@ impl Verdict {
 pub(super) struct Policy {
     control: AccessControl,
     keys: KeyIndex,
-    /// For each rule, the policies that apply it, in ascending order.
-    grants_of_rule: Vec<Vec<usize>>,
-    /// For each subject, the policies that have it, in ascending order.
-    grants_of_subject: Vec<Vec<usize>>,
     /// Directions that are decided about, by their numbers.
     is_judged: [bool; 2],
 }
 
 impl Policy {
     pub(super) fn new(control: AccessControl) -> Policy {
-        // which policies have which rule and which subject
-        let mut grants_of_rule = vec![Vec::new(); control.rules().len()];
-        let mut grants_of_subject = vec![Vec::new(); control.subjects().len()];
-        for (number, grant) in control.grants().iter().enumerate() {
-            for (lists, places) in [
-                (&mut grants_of_rule, grant.rules()),
-                (&mut grants_of_subject, grant.subjects()),
-            ] {
-                let listed = places
-                    .iter()
-                    .filter_map(|place| lists.get(*place).map(|_| *place));
-                for place in listed.collect::<Vec<_>>() {
-                    let list: &mut Vec<usize> = &mut lists[place];
-                    if list.last() != Some(&number) {
-                        list.push(number);
-                    }
-                }
-            }
-        }
         // the keys of rules that some policy applies
         let mut keys = KeyIndex::default();
         let denies = control.default_permission() == Permission::Deny;
         let mut is_judged = [denies; 2];
         let applied = control.rules().iter().enumerate();
-        for (number, rule) in applied.filter(|(number, _)| !grants_of_rule[*number].is_empty()) {
+        let is_applied = |number| !control.grants_of_rule(number).is_empty();
+        for (number, rule) in applied.filter(|(number, _)| is_applied(*number)) {
             for key in rule.keys() {
                 keys.insert(key.clone(), number);
             }
@@ -85,8 +63,6 @@ impl Policy {
         Policy {
             control,
             keys,
-            grants_of_rule,
-            grants_of_subject,
             is_judged,
         }
     }
@@ -128,10 +104,10 @@ impl Policy {
     /// Returns the combinations of subjects that fit a neighbour, with the policies of each.
     fn combinations<'w>(&self, who: &Identity<'w>) -> HashMap<Combination<'w>, Vec<usize>> {
         let mut all = HashMap::new();
-        for (subject, grants) in self.control.subjects().iter().zip(&self.grants_of_subject) {
+        for (place, subject) in self.control.subjects().iter().enumerate() {
             for combination in fitting(subject, who) {
                 let of: &mut Vec<usize> = all.entry(combination).or_default();
-                of.extend(grants);
+                of.extend(self.control.grants_of_subject(place));
             }
         }
         for grants in all.values_mut() {
@@ -161,13 +137,11 @@ impl Policy {
     fn rights(&self, rules: &[usize], grants: &[usize]) -> Rights {
         let mut rights = Rights::default();
         for &place in rules {
-            let (Some(rule), Some(by)) = (
-                self.control.rules().get(place),
-                self.grants_of_rule.get(place),
-            ) else {
+            let Some(rule) = self.control.rules().get(place) else {
                 continue;
             };
-            if !by.iter().any(|grant| grants.binary_search(grant).is_ok()) {
+            let mut by = self.control.grants_of_rule(place).iter();
+            if !by.any(|grant| grants.binary_search(grant).is_ok()) {
                 continue;
             }
             for &kind in rule.messages() {

@@ -10,7 +10,8 @@ use zonda_runtime::block_on;
 use crate::{
     config::Config,
     filter::tests::{
-        LONG, PATIENCE, answer, ask, ask_tokens, key, publication, subscribe, until, until_answered,
+        LONG, Lengths, PATIENCE, answer, ask, ask_tokens, key, publication, subscribe, until,
+        until_answered,
     },
     metrics::{
         Metric,
@@ -90,6 +91,17 @@ fn until_wanted(node: &Node, text: &str) {
     let publisher = node.declare_publisher(&key(text)).expect("declared");
     let has = || publisher.has_matching_subscribers();
     until("a subscriber is known", has);
+}
+
+/// Subscribes, and waits until the router has the subscription.
+fn subscribe_known(site: &Site, client: usize, text: &str) -> Lengths {
+    let client = &site.clients[client];
+    let got = subscribe(client, text);
+    // Declarations of a link keep their order.
+    let after = format!("ready/{}", client.zid());
+    subscribe(client, &after);
+    until_wanted(&site.router, &after);
+    got
 }
 
 /// Returns true if `node` knows a subscriber.
@@ -175,10 +187,8 @@ fn example_2_a_key_is_kept_from_one_neighbour_at_egress() {
          policies: [{rules: ['R'], subjects: ['S']}]",
     );
     let [kept, other, source] = ["c5", "d6", "e7"].map(|zid| site.client(zid));
-    let kept = subscribe(&site.clients[kept], "demo/*");
-    let other = subscribe(&site.clients[other], "demo/*");
+    let [kept, other] = [kept, other].map(|client| subscribe_known(&site, client, "demo/*"));
     until_wanted(&site.clients[source], "demo/secret");
-    until_wanted(&site.router, "demo/secret");
     // from a neighbour, and from the router's own session
     for node in [&site.clients[source], &site.router] {
         publish(node, "demo/secret", 1);

@@ -18,8 +18,8 @@ use crate::{
     policy::Relation,
 };
 
-/// Largest number of links in a graph of peers, which bounds the time for it.
-const PEER_LINKS_MAX: usize = 8192;
+/// Largest number of neighbours of peers that a graph of peers looks up, which bounds the time for it.
+const PEER_LOOKS_MAX: usize = 16_384;
 
 impl ForwardingTable {
     /// Returns the other routers of the mesh, in no particular order.
@@ -56,8 +56,8 @@ impl ForwardingTable {
         graph
     }
 
-    /// Returns this node, its peers, and the links between them that they have listed, up to a
-    /// number.
+    /// Returns this node, its peers, and the links between them that they have listed, as far as it
+    /// looks them up.
     pub fn peer_graph(&self) -> NetworkGraph {
         let is_peer = |relation| matches!(relation, Relation::Served | Relation::PeerToPeer);
         let mut peers: Vec<_> = (self.topology.faces())
@@ -74,11 +74,13 @@ impl ForwardingTable {
             .map(|peer| (peer.info.zid, graph.push(peer.info.zid)));
         let numbers: HashMap<_, _> = numbered.collect();
         let mut all: BTreeSet<_> = numbers.values().map(|number| [own, *number]).collect();
-        for peer in &peers {
-            let listed = peer.neighbours.iter().filter_map(|zid| numbers.get(zid));
-            for other in listed.take(PEER_LINKS_MAX.saturating_sub(all.len())) {
-                let number = numbers[&peer.info.zid];
-                all.insert([number.min(*other), number.max(*other)]);
+        let listed = peers.iter().flat_map(|peer| {
+            let neighbours = peer.neighbours.iter();
+            neighbours.map(|other| (&peer.info.zid, other))
+        });
+        for (peer, other) in listed.take(PEER_LOOKS_MAX) {
+            if let (Some(&one), Some(&other)) = (numbers.get(peer), numbers.get(other)) {
+                all.insert([one.min(other), one.max(other)]);
             }
         }
         let weight = None;

@@ -7,6 +7,7 @@ mod captures;
 mod gateways;
 mod histories;
 mod interests;
+mod listed;
 mod liveliness;
 mod localities;
 mod model;
