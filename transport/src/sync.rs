@@ -16,6 +16,8 @@ pub use self::spin_mutex::{SpinGuard, SpinMutex};
 /// those that the thread holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
+    /// Configuration of a node, during a reload.
+    Reload,
     /// State of a node.
     NodeState,
     /// Links of one connection.

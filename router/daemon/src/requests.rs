@@ -1,25 +1,70 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Reactions of the running daemon to signals: it reloads the list of users, or prints its state.
+//! Reactions of the running daemon to signals: it reloads rules and users, or prints its state.
 
 use std::time::{Duration, Instant};
 
 use zonda_codec::WhatAmI;
-use zonda_router::node::Node;
+use zonda_router::{
+    config::is_reloaded,
+    node::{Node, Reloaded},
+};
 
-/// Reloads what can be reloaded; returns a line with the result, and with what needs a restart.
-pub(super) fn reload(node: &Node) -> String {
-    const REST: &str =
-        "certificates are read again when their files change, everything else needs a restart";
-    match node.reload_users() {
-        Ok(Some(count)) => format!(
-            "SIGHUP: the list of users was read again, {count} may connect from now on; {REST}"
-        ),
-        Ok(None) => format!("SIGHUP: there is no list of users to read again; {REST}"),
-        Err(error) => format!(
-            "SIGHUP: the list of users is not read again, the old one stays: {error}; {REST}"
-        ),
+use crate::arguments::DaemonArgs;
+
+/// Reloads the configuration and the list of users. Returns the lines to print: the warnings about
+/// what was reloaded, then the result.
+pub(super) fn reload(node: &Node, args: &DaemonArgs) -> Vec<String> {
+    let mut lines = Vec::new();
+    let rules = match args.examine().into_config() {
+        Err(problem) => format!("the configuration is not reloaded, the old one stays: {problem}"),
+        Ok(config) => match node.reload(&config) {
+            Err(error) => format!("the configuration is not reloaded, the old one stays: {error}"),
+            Ok(reloaded) => {
+                if !reloaded.changed.is_empty() {
+                    let warnings = config.warnings().into_iter();
+                    let of_these = warnings.filter(|warning| is_reloaded(&warning.key));
+                    lines.extend(of_these.map(|warning| format!("warning: {warning}")));
+                }
+                result(&reloaded)
+            }
+        },
+    };
+    let users = match node.reload_users() {
+        Ok(Some(count)) => {
+            format!("the list of users was read again, {count} may connect from now on")
+        }
+        Ok(None) => "there is no list of users to read again".to_owned(),
+        Err(error) => format!("the list of users is not read again, the old one stays: {error}"),
+    };
+    lines.push(format!("SIGHUP: {rules}; {users}"));
+    lines
+}
+
+/// Returns the result of a reload in words.
+fn result(reloaded: &Reloaded) -> String {
+    let mut parts = Vec::new();
+    parts.push(match reloaded.changed.is_empty() {
+        true => "no rule has changed".to_owned(),
+        false => format!("in force now: {}", reloaded.changed.join(", ")),
+    });
+    if !reloaded.needs_restart.is_empty() {
+        let keys = reloaded.needs_restart.join(", ");
+        parts.push(format!("changed, but in force after a restart: {keys}"));
     }
+    if reloaded.routers > 0 {
+        parts.push(format!(
+            "what {} routers have declared so far stays declared; their messages follow the new rules",
+            reloaded.routers
+        ));
+    }
+    if reloaded.forgotten > 0 {
+        parts.push(format!(
+            "{} neighbours have to connect again, because too many of their declarations were refused before",
+            reloaded.forgotten
+        ));
+    }
+    parts.join("; ")
 }
 
 /// Returns the state of a node in one line.
@@ -63,6 +108,18 @@ fn span(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reload_names_what_is_in_force_and_what_is_not() {
+        let mut reloaded = Reloaded::default();
+        assert_eq!(result(&reloaded), "no rule has changed");
+        reloaded.changed = vec!["qos/network".into(), "low_pass_filter".into()];
+        reloaded.needs_restart = vec!["mode".into()];
+        assert_eq!(
+            result(&reloaded),
+            "in force now: qos/network, low_pass_filter; changed, but in force after a restart: mode"
+        );
+    }
 
     #[test]
     fn times_are_short() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The signals of the daemon. The first SIGINT or SIGTERM drains the node, the second ends the
-//! process at once. On SIGHUP the daemon reloads the list of users, on SIGUSR1 it prints its state.
+//! process at once. On SIGHUP the daemon reloads rules and users, on SIGUSR1 it prints its state.
 
 use std::io;
 use std::sync::Arc;

@@ -6,6 +6,9 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use zonda::Wait;
 
 /// A running daemon. Dropping it kills it.
 struct Daemon(Child);
@@ -88,12 +91,15 @@ fn a_hangup_and_a_question_do_not_end_it() {
     let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
     let pid = daemon.0.id().to_string();
     for (signal, words) in [
-        ("-HUP", "SIGHUP: there is no list of users to read again"),
+        (
+            "-HUP",
+            "SIGHUP: no rule has changed; there is no list of users to read again",
+        ),
         (
             "-USR1",
             &*format!("listening on tcp/{address}; links: 0 to routers"),
         ),
-        ("-HUP", "everything else needs a restart"),
+        ("-HUP", "SIGHUP: no rule has changed"),
     ] {
         let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.is_ok_and(|s| s.success()));
@@ -105,6 +111,74 @@ fn a_hangup_and_a_question_do_not_end_it() {
         assert!(line.contains(words), "{line}");
     }
     TcpStream::connect(address).expect("it listens still");
+}
+
+/// Rules of another file are in force from the next SIGHUP on, without an end of any link; a wrong
+/// file changes nothing.
+#[cfg(unix)]
+#[test]
+fn a_hangup_reads_the_rules_again() {
+    let file = std::env::temp_dir().join(format!("zonda-rules-{}.json5", std::process::id()));
+    let write = |permission: &str, port: u16| {
+        let text = format!(
+            "{{listen: {{endpoints: ['tcp/127.0.0.1:{port}']}},\n\
+               access_control: {{enabled: true, rules: [], subjects: [], policies: [],\n\
+                                default_permission: '{permission}'}}}}"
+        );
+        std::fs::write(&file, text).expect("a folder for temporary files");
+    };
+    write("deny", 0);
+    let path = file.display().to_string();
+    let mut daemon = Daemon::start(&["-c", &path, "--no-multicast-scouting"]);
+    let address = daemon.address();
+    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
+    let pid = daemon.0.id().to_string();
+    let mut hangup = |words: &[&str]| {
+        let sent = Command::new("kill").args(["-HUP", &pid]).status();
+        assert!(sent.is_ok_and(|s| s.success()));
+        loop {
+            let mut line = String::new();
+            let read = errors.read_line(&mut line).expect("text");
+            assert!(read > 0, "it ended");
+            if line.contains("SIGHUP") {
+                return assert!(words.iter().all(|word| line.contains(word)), "{line}");
+            }
+        }
+    };
+    let open = || {
+        let config = zonda::Config::client([format!("tcp/{address}")]);
+        zonda::open(config).wait().expect("it opens")
+    };
+    let sessions = [open(), open()];
+    let _subscriber = sessions[0].declare_subscriber("a").wait();
+    let publisher = sessions[1].declare_publisher("a").wait();
+    let publisher = publisher.expect("declared");
+    let matches = || {
+        let status = publisher.matching_status().wait();
+        status.expect("it is open").matching()
+    };
+    assert!(!matches());
+    hangup(&["no rule has changed"]);
+    write("allowed", 0);
+    hangup(&[
+        "is not reloaded, the old one stays",
+        "line 3",
+        "default_permission",
+    ]);
+    write("allow", 1);
+    hangup(&[
+        "in force now: access_control/default_permission;",
+        "in force after a restart: listen/endpoints",
+    ]);
+    let begin = Instant::now();
+    while !matches() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "the subscriber counts now"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::fs::remove_file(&file).expect("the file is ours");
 }
 
 /// Users that are added to the list or removed from it count from the next SIGHUP on.

@@ -19,18 +19,19 @@ use super::{bound::Bound, contract::Subject, filters::Filters};
 /// Returns the filters of messages on `key` between the neighbour at `face` and this node; `None`
 /// for this node's own session. They are bound once for each key, as long as the cache has room.
 pub(crate) fn bound(
-    filters: &Filters,
     state: &mut State,
     face: FaceId,
     flow: Flow,
     key: Option<&KeyExpr<'_>>,
 ) -> Bound {
+    let State { filters, faces, .. } = state;
     if filters.is_empty() {
         return None;
     }
-    let face = state.faces.get_mut(&face)?;
+    let face = faces.get_mut(&face)?;
     let text = key.map_or("", |key| key.as_str());
-    if let Some(known) = face.bound[flow as usize].get(text) {
+    let known = face.bound.of(filters.number(), flow);
+    if let Some(known) = known.get(text) {
         return known.clone();
     }
     bind(filters, face, flow, key)
@@ -43,13 +44,15 @@ fn bind(filters: &Filters, face: &mut Face, flow: Flow, key: Option<&KeyExpr<'_>
     let subject = subject(&face.status, local, filters.need_interfaces());
     let bound = filters.bind(&subject, flow, key);
     let text = key.map_or("", |key| key.as_str());
-    face.bound[flow as usize].insert(text, bound.clone());
+    let known = face.bound.of(filters.number(), flow);
+    known.insert(text, bound.clone());
     bound
 }
 
 /// Drops the bound filters of a neighbour whose links have changed, and the routes with them.
-pub(crate) fn forget_bound(filters: &Filters, state: &mut State, face: FaceId) {
-    if let Some(face) = state.faces.get_mut(&face).filter(|_| !filters.is_empty()) {
+pub(crate) fn forget_bound(state: &mut State, face: FaceId) {
+    let has_filters = !state.filters.is_empty();
+    if let Some(face) = state.faces.get_mut(&face).filter(|_| has_filters) {
         face.bound = Default::default();
         state.table.outdate_routes();
     }

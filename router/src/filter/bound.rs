@@ -57,6 +57,26 @@ const BYTES_MAX: usize = 128 * 1024;
 /// Bytes that an entry is charged in addition to its key.
 const OVERHEAD: usize = 128;
 
+/// Bound filters of one neighbour, by direction.
+#[derive(Default)]
+pub(crate) struct BoundCaches {
+    each: [BoundCache; 2],
+    /// Number of the node's filters that they were bound from.
+    number: u64,
+}
+
+impl BoundCaches {
+    /// Returns the cache of a direction, without those that were bound from other filters than
+    /// those with this number.
+    pub(super) fn of(&mut self, number: u64, flow: Flow) -> &mut BoundCache {
+        if self.number != number {
+            let each = Default::default();
+            *self = BoundCaches { each, number };
+        }
+        &mut self.each[flow as usize]
+    }
+}
+
 /// Bound filters of one neighbour and direction by key; the key without a value has no text.
 ///
 /// There are two generations: a full one becomes the old one, and the previous old one is dropped.

@@ -4,16 +4,22 @@
 //! them. Their QoS is fixed, so that only a drop has an effect.
 
 use zonda_codec::{
-    Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, Reliability,
+    Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, QueryableInfo,
+    Reliability, WireExpr,
 };
 
 use crate::{
     config::{Flow, MessageKind},
     node::state::State,
-    table::FaceId,
+    table::{FaceId, Kind, Relation},
 };
 
-use super::{bind::bound, bound::decide, contract::MessageView, filters::Filters};
+use super::{
+    bind::bound,
+    bound::decide,
+    contract::MessageView,
+    refused::{RefusedBody, RefusedId},
+};
 
 impl MessageView {
     /// Returns the view of a declaration or an interest.
@@ -29,66 +35,102 @@ impl MessageView {
 }
 
 /// Handles a DECLARE from a neighbour, unless its filters drop it.
-pub(crate) fn take_declare(
-    filters: &Filters,
-    state: &mut State,
-    face: FaceId,
-    declare: &Declare<'_>,
-) {
-    if filters.is_empty() || passes(filters, state, face, declare) {
+pub(crate) fn take_declare(state: &mut State, face: FaceId, declare: &Declare<'_>) {
+    if state.filters.is_empty() || passes(state, face, declare) {
         let State { table, actions, .. } = state;
         table.handle_declare(face, declare, actions);
     }
 }
 
-/// Returns true if the filters of a neighbour let its declaration pass. Ids of keys and ends of
-/// declarations without a key always do.
-fn passes(filters: &Filters, state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
-    let (kind, expr) = match &declare.body {
-        Declaration::Subscriber { wire_expr, .. } => {
-            (MessageKind::DeclareSubscriber, Some(wire_expr))
+/// Returns true if the filters of a neighbour let its declaration pass. Ids of keys always do, and
+/// ends of declarations unless the declaration did not.
+fn passes(state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
+    let (kind, id, expr, info) = match declare.body {
+        Declaration::Subscriber { id, wire_expr } => {
+            (Kind::Subscriber, id, wire_expr, QueryableInfo::default())
         }
-        Declaration::Queryable { wire_expr, .. } => {
-            (MessageKind::DeclareQueryable, Some(wire_expr))
+        Declaration::Queryable {
+            id,
+            wire_expr,
+            info,
+        } => (Kind::Queryable, id, wire_expr, info),
+        Declaration::Token { id, wire_expr } => {
+            (Kind::Token, id, wire_expr, QueryableInfo::default())
         }
-        Declaration::Token { wire_expr, .. } => (MessageKind::LivelinessToken, Some(wire_expr)),
-        Declaration::UndeclareSubscriber { key, .. } => {
-            (MessageKind::DeclareSubscriber, key.as_ref())
+        Declaration::UndeclareSubscriber { id, key } => {
+            return end_passes(state, face, (Kind::Subscriber, id), key, declare.qos);
         }
-        Declaration::UndeclareQueryable { key, .. } => {
-            (MessageKind::DeclareQueryable, key.as_ref())
+        Declaration::UndeclareQueryable { id, key } => {
+            return end_passes(state, face, (Kind::Queryable, id), key, declare.qos);
         }
-        Declaration::UndeclareToken { key, .. } => (MessageKind::LivelinessToken, key.as_ref()),
+        Declaration::UndeclareToken { id, key } => {
+            return end_passes(state, face, (Kind::Token, id), key, declare.qos);
+        }
         _ => return true,
     };
-    let Some(expr) = expr else {
-        return true;
-    };
     // the table counts a key that cannot be used
-    let Some(key) = state.table.key(face, expr) else {
+    let Some(key) = state.table.key(face, &expr) else {
         return true;
     };
-    let bound = bound(filters, state, face, Flow::Ingress, Some(&key));
-    decide(&bound, MessageView::of_control(kind, declare.qos)).is_some()
+    let passes = is_entity_permitted(state, face, kind, &key, declare.qos);
+    // a router of the mesh relays the declarations of others, whose ids are not its own
+    let of_mesh = state.table.relation(face) == Some(Relation::RouterToRouter);
+    if let Some(face) = state.faces.get_mut(&face).filter(|_| !of_mesh) {
+        let id = RefusedId::Entity(kind, id);
+        match passes {
+            true => drop(face.refused.remove(id)),
+            false => {
+                let key = key.as_str().into();
+                face.refused.insert(id, RefusedBody::Entity { key, info });
+            }
+        }
+    }
+    passes
+}
+
+/// Returns true if the end of a declaration passes: not if the declaration itself was refused.
+fn end_passes(
+    state: &mut State,
+    face: FaceId,
+    (kind, id): (Kind, u32),
+    expr: Option<WireExpr<'_>>,
+    qos: Qos,
+) -> bool {
+    let neighbour = state.faces.get_mut(&face);
+    if neighbour.is_some_and(|face| face.refused.remove(RefusedId::Entity(kind, id))) {
+        return false;
+    }
+    let key = expr.and_then(|expr| state.table.key(face, &expr));
+    key.is_none_or(|key| is_entity_permitted(state, face, kind, &key, qos))
+}
+
+/// Returns true if the filters of a neighbour let a declaration of it pass.
+pub(super) fn is_entity_permitted(
+    state: &mut State,
+    face: FaceId,
+    kind: Kind,
+    key: &KeyExpr<'_>,
+    qos: Qos,
+) -> bool {
+    let kind = match kind {
+        Kind::Subscriber => MessageKind::DeclareSubscriber,
+        Kind::Queryable => MessageKind::DeclareQueryable,
+        Kind::Token => MessageKind::LivelinessToken,
+    };
+    let bound = bound(state, face, Flow::Ingress, Some(key));
+    decide(&bound, MessageView::of_control(kind, qos)).is_some()
 }
 
 /// Handles an INTEREST from a neighbour, without the tokens if its filters drop the interest in
 /// them. An interest in nothing else ends at once.
-pub(crate) fn take_interest(
-    filters: &Filters,
-    state: &mut State,
-    face: FaceId,
-    interest: &Interest<'_>,
-) {
-    if filters.is_empty() || sees_tokens(filters, state, face, interest) {
+pub(crate) fn take_interest(state: &mut State, face: FaceId, interest: &Interest<'_>) {
+    if state.filters.is_empty() || sees_tokens(state, face, interest) {
         let State { table, actions, .. } = state;
         return table.handle_interest(face, interest, actions);
     }
     let options = interest.options.without(InterestOptions::TOKENS);
     let State { table, actions, .. } = state;
-    match options.contains(InterestOptions::SUBSCRIBERS)
-        || options.contains(InterestOptions::QUERYABLES)
-    {
+    match is_in_data(options) {
         true => table.handle_interest(
             face,
             &Interest {
@@ -101,27 +143,55 @@ pub(crate) fn take_interest(
     }
 }
 
-/// Returns false if an interest is in tokens and the filters of the neighbour drop it.
-fn sees_tokens(
-    filters: &Filters,
-    state: &mut State,
-    face: FaceId,
-    interest: &Interest<'_>,
-) -> bool {
+/// Returns true if an interest with these options is in subscribers or queryables.
+pub(super) fn is_in_data(options: InterestOptions) -> bool {
+    options.contains(InterestOptions::SUBSCRIBERS) || options.contains(InterestOptions::QUERYABLES)
+}
+
+/// Returns false if an interest is in tokens and the filters of the neighbour drop it. The refused
+/// interest is kept for other filters.
+fn sees_tokens(state: &mut State, face: FaceId, interest: &Interest<'_>) -> bool {
+    let id = RefusedId::Interest(interest.id);
+    if let Some(face) = state.faces.get_mut(&face) {
+        face.refused.remove(id);
+    }
     let is_final = interest.mode == InterestMode::Final;
     if is_final || !interest.options.contains(InterestOptions::TOKENS) {
         return true;
     }
-    // without a key it is in all keys; the table counts a key that cannot be used
+    // the table counts a key that cannot be used
     let key = match &interest.wire_expr {
-        Some(expr) => state.table.key(face, expr),
-        None => KeyExpr::new("**").ok(),
+        Some(expr) => match state.table.key(face, expr) {
+            None => return true,
+            known => known,
+        },
+        None => None,
     };
-    let Some(key) = key else {
-        return true;
-    };
-    let bound = bound(filters, state, face, Flow::Ingress, Some(&key));
-    let view = MessageView::of_control(kind_of_interest(interest.mode), interest.qos);
+    let permitted = is_interest_permitted(state, face, interest.mode, key.as_ref(), interest.qos);
+    let neighbour = state.faces.get_mut(&face);
+    if let Some(face) = neighbour.filter(|_| !permitted && interest.mode != InterestMode::Current) {
+        let body = RefusedBody::Interest {
+            key: key.map(|key| key.as_str().into()),
+            mode: interest.mode,
+            options: interest.options,
+        };
+        face.refused.insert(id, body);
+    }
+    permitted
+}
+
+/// Returns true if the filters of a neighbour let an interest of it in tokens pass. Without a key
+/// it is in all keys.
+pub(super) fn is_interest_permitted(
+    state: &mut State,
+    face: FaceId,
+    mode: InterestMode,
+    key: Option<&KeyExpr<'_>>,
+    qos: Qos,
+) -> bool {
+    let all = KeyExpr::new("**").ok();
+    let bound = bound(state, face, Flow::Ingress, key.or(all.as_ref()));
+    let view = MessageView::of_control(kind_of_interest(mode), qos);
     decide(&bound, view).is_some()
 }
 

@@ -23,23 +23,42 @@ use super::{
 /// The filters that a node's configuration defines, in the order in which they decide.
 #[derive(Default)]
 pub(crate) struct Filters {
-    all: Vec<Box<dyn Filter>>,
+    all: Vec<Arc<dyn Filter>>,
+    access: Option<Arc<AccessFilter>>,
     drops: Arc<Drops>,
+    /// Number of filters that the node had before.
+    number: u64,
 }
 
 impl Filters {
     pub(crate) fn new(settings: &Settings) -> Filters {
-        let mut all: Vec<Box<dyn Filter>> = Vec::new();
+        Filters::default().replaced(settings)
+    }
+
+    /// Returns other filters, which continue the counters of these.
+    pub(super) fn replaced(&self, settings: &Settings) -> Filters {
+        let mut all: Vec<Arc<dyn Filter>> = Vec::new();
         // rights that contradict each other are none; such a node does not open anyway
         let access = settings.access_control();
         let access = access.unwrap_or_else(|_| Some(AccessControl::closed()));
-        all.extend(access.map(|control| Box::new(AccessFilter::new(control)) as _));
-        all.extend(OverwriteFilter::new(&settings.network_rules).map(|one| Box::new(one) as _));
-        all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Box::new(one) as _));
+        let access = access.map(|control| AccessFilter::new(control, self.access.as_deref()));
+        let access = access.map(Arc::new);
+        all.extend(access.clone().map(|one| one as _));
+        all.extend(OverwriteFilter::new(&settings.network_rules).map(|one| Arc::new(one) as _));
+        all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Arc::new(one) as _));
         #[cfg(test)]
         all.extend(super::tests::planted());
-        let drops = Arc::default();
-        Filters { all, drops }
+        Filters {
+            all,
+            access,
+            drops: Arc::clone(&self.drops),
+            number: self.number + 1,
+        }
+    }
+
+    /// Returns the number of filters that the node had before.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns true if there is no filter.

@@ -18,15 +18,18 @@ mod filters;
 mod gate;
 mod low_pass;
 mod overwrite;
+mod refused;
+mod reload;
 mod route;
 mod scope;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use bind::{bound, forget_bound};
-pub(crate) use bound::{BoundCache, decide};
+pub(crate) use bound::{BoundCaches, decide};
 pub(crate) use contract::MessageView;
 pub(crate) use declared::{take_declare, take_interest};
 pub(crate) use filters::Filters;
 pub(crate) use gate::gate_of;
+pub(crate) use refused::Refused;
 pub(crate) use route::{FilteredRoute, view_of};

@@ -123,9 +123,9 @@ thread_local! {
 }
 
 /// Returns the filter of the node that this thread opens.
-pub(super) fn planted() -> Option<Box<dyn Filter>> {
+pub(super) fn planted() -> Option<Arc<dyn Filter>> {
     let planted = PLANTED.take();
-    planted.map(|recorder| Box::new(Recording(recorder)) as _)
+    planted.map(|recorder| Arc::new(Recording(recorder)) as _)
 }
 
 /// Returns the status of a link to a neighbour with the id `a1`.

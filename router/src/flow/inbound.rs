@@ -151,7 +151,7 @@ impl Inbound {
         let looked = key.and_then(|key| {
             let (table, node_id) = (&mut state.table, push.node_id);
             let mut looking = RouteLookup::from_neighbour(table, self.face, node_id, key)?;
-            let route = looking.resume(&self.shared.filters, &mut state);
+            let route = looking.resume(&mut state);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
         // logs and caches are handled without the lock
@@ -280,7 +280,7 @@ impl Deliver for Inbound {
             NetworkMessage::Declare(declare) => {
                 let mut is_busy = false;
                 let after = shared.change(|state, _| {
-                    take_declare(&shared.filters, state, face, declare);
+                    take_declare(state, face, declare);
                     is_busy = state.table.is_busy(face);
                 });
                 self.answering = is_busy;
@@ -304,7 +304,7 @@ impl Deliver for Inbound {
             NetworkMessage::Interest(interest) => {
                 let mut answering = false;
                 let after = shared.change(|state, _| {
-                    take_interest(&shared.filters, state, face, interest);
+                    take_interest(state, face, interest);
                     answering = state.table.is_busy(face);
                 });
                 self.answering = answering;

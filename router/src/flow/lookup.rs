@@ -11,7 +11,7 @@ use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 
 use crate::{
     config::Flow,
-    filter::{FilteredRoute, Filters, bound},
+    filter::{FilteredRoute, bound},
     flow::{
         read_cycle::ReadCycle,
         route::{Hop, Route},
@@ -65,7 +65,7 @@ impl RouteLookup {
 
 impl RouteLookup {
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn resume(&mut self, filters: &Filters, state: &mut State) -> Option<Arc<Route>> {
+    pub(crate) fn resume(&mut self, state: &mut State) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut self.search)?;
         let hop = |hop: crate::table::Hop| {
             let face = state.faces.get(&hop.face)?;
@@ -84,23 +84,17 @@ impl RouteLookup {
                 .collect(),
             filtered: None,
         };
-        if filters.is_empty() {
+        if state.filters.is_empty() {
             return Some(Arc::new(made));
         }
-        Some(Arc::new(add_filters(
-            filters, state, self.from, &faces, made,
-        )))
+        Some(Arc::new(add_filters(state, self.from, &faces, made)))
     }
 
     /// Searches to the end on the calling thread, and yields the lock to waiting threads between
     /// two slices.
-    pub(crate) fn finish(
-        mut self,
-        filters: &Filters,
-        state: &mut MutexGuard<'_, State>,
-    ) -> Arc<Route> {
+    pub(crate) fn finish(mut self, state: &mut MutexGuard<'_, State>) -> Arc<Route> {
         loop {
-            if let Some(route) = self.resume(filters, state) {
+            if let Some(route) = self.resume(state) {
                 return route;
             }
             MutexGuard::bump(state);
@@ -110,19 +104,13 @@ impl RouteLookup {
 
 /// Adds the filters of messages from `from` to the route, which leads to `faces`.
 #[cold]
-fn add_filters(
-    filters: &Filters,
-    state: &mut State,
-    from: FaceId,
-    faces: &[FaceId],
-    route: Route,
-) -> Route {
+fn add_filters(state: &mut State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
     let key = Some(&route.key);
-    let ingress = bound(filters, state, from, Flow::Ingress, key);
+    let ingress = bound(state, from, Flow::Ingress, key);
     let mut egress = Vec::with_capacity(faces.len());
     for &face in faces {
         if state.faces.contains_key(&face) {
-            egress.push(bound(filters, state, face, Flow::Egress, key));
+            egress.push(bound(state, face, Flow::Egress, key));
         }
     }
     let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
@@ -195,7 +183,7 @@ impl PendingMessage {
     /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn resume(&mut self, shared: &Shared) -> Option<Arc<Route>> {
         let mut state = shared.state.lock();
-        let route = self.looking.resume(&shared.filters, &mut state);
+        let route = self.looking.resume(&mut state);
         MutexGuard::unlock_fair(state);
         route
     }

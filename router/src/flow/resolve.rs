@@ -79,7 +79,7 @@ pub(crate) fn resolve(
     }
     let mut state = shared.state.lock();
     let looking = RouteLookup::new(&mut state.table, from, key, publisher, destination);
-    looking.finish(&shared.filters, &mut state)
+    looking.finish(&mut state)
 }
 
 /// Returns the route of a key without a declared publisher, from a bounded cache.
@@ -122,7 +122,7 @@ fn new_undeclared_route(
     state.table.check_key(key)?;
     let (whose, kept) = (shared.local, key.clone().into_owned());
     let looking = RouteLookup::new(&mut state.table, whose, kept, None, destination);
-    let route = looking.finish(&shared.filters, &mut state);
+    let route = looking.finish(&mut state);
     let known = state.routes.undeclared(destination);
     let forgotten = known.put(key.as_str(), Arc::clone(&route));
     drop(state);

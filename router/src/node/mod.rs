@@ -12,6 +12,7 @@
 //!   share; `update`: the changes under the lock; `handle`: the public handle;
 //! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep`, `tasks` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources;
+//! - `reload`: other rules on a running node;
 //! - `report`, `snapshot`: the node's reports about itself; `admin_queries`: the replies of its
 //!   admin space.
 //!
@@ -30,6 +31,7 @@ pub(crate) mod memory;
 pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
+pub(crate) mod reload;
 mod report;
 pub(crate) mod sessions;
 pub(crate) mod shared;
@@ -69,5 +71,6 @@ pub use limits::LimitStatus;
 pub use memory::{Largest, Usage};
 #[cfg(feature = "probe")]
 pub use probe::End;
+pub use reload::Reloaded;
 pub use zonda_transport::link::{LinkAddress, Protocol};
 pub use zonda_transport::multicast::{GroupCounts, Member};

@@ -15,6 +15,7 @@ use crate::{
     model::OpenError,
     node::{
         handle::Node,
+        reload::Running,
         shared::{Shared, first},
     },
     peers::{
@@ -69,8 +70,10 @@ impl Node {
             None => random_id()?,
         };
         let runtime = start_runtime(config.runtime_handle(), &settings)?;
-        let shared =
-            Arc::new_cyclic(|this| Shared::new(zid, settings, options, runtime, this.clone()));
+        let shared = Arc::new_cyclic(|this| {
+            let running = Running::new(config);
+            Shared::new(zid, settings, running, options, runtime, this.clone())
+        });
         Ok(Node {
             shared,
             session: Arc::default(),

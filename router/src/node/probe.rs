@@ -22,7 +22,6 @@ use zonda_transport::{
 };
 
 use crate::{
-    filter::gate_of,
     flow::inbound::Inbound,
     model::LinkStatus,
     node::handle::Node,
@@ -87,7 +86,6 @@ impl Node {
             spoken: Arc::clone(&spoken),
             holding: holding.clone(),
             keeps_order: true,
-            gate: gate_of(&shared.filters, &status),
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         // the receiving half, which the holder drives

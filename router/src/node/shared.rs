@@ -34,6 +34,7 @@ use crate::{
         ids::Ids,
         limits,
         memory::{Memory, leaving::EvictedConnections},
+        reload::Running,
         state::{Face, State},
     },
     notify::notices::Notices,
@@ -74,8 +75,7 @@ pub(crate) struct Shared {
     pub(crate) admin_reports: Reports,
     pub(crate) admin_questions: WaitingQuestions,
     pub(crate) limits: limits::Limits,
-    /// Filters of messages between neighbours and this node.
-    pub(crate) filters: Arc<Filters>,
+    pub(crate) running: Running,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
     /// Event that wakes the task for periodic work earlier than its timer.
@@ -95,6 +95,7 @@ impl Shared {
     pub(crate) fn new(
         zid: ZenohId,
         settings: Settings,
+        running: Running,
         options: LocalOptions,
         runtime: AnyRuntime,
         this: Weak<Shared>,
@@ -114,6 +115,7 @@ impl Shared {
         join_mesh(&mut table, &settings);
         let state = State {
             table,
+            filters: Arc::new(Filters::new(&settings)),
             faces: HashMap::new(),
             peers: Peers::new(zid, &settings),
             notices: Notices::default(),
@@ -144,8 +146,8 @@ impl Shared {
             admin_reports: Reports::default(),
             admin_questions: WaitingQuestions::default(),
             limits: limits::Limits::new(&settings, crate::descriptors::limit()),
-            filters: Arc::new(Filters::new(&settings)),
             memory: Memory::new(&settings),
+            running,
             settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),
             this,

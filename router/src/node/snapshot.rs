@@ -102,6 +102,7 @@ impl Node {
     pub(crate) fn snapshot(&self) -> Snapshot {
         // a statement of its own: a lock within the next expression is held up to its end
         let listeners = self.shared.state.lock().peers.listeners();
+        let filters = self.shared.state.lock().filters.clone();
         Snapshot {
             links: self.links(),
             ended_links: self.ended_links(),
@@ -111,7 +112,7 @@ impl Node {
             listeners,
             groups: self.groups(),
             limits: self.limits(),
-            filters: self.shared.filters.samples(),
+            filters: filters.samples(),
             usage: self.usage(),
             discovery: self.discovery(),
         }

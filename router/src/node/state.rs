@@ -18,7 +18,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    filter::BoundCache,
+    filter::{BoundCaches, Filters, Refused},
     flow::local_routes::LocalRoutes,
     model::{LinkStatus, Lost},
     node::{
@@ -53,8 +53,10 @@ pub(crate) struct Face {
     pub(crate) holding: Holding,
     /// Pace at which the neighbour takes its messages.
     pub(crate) pace: Pace,
-    /// Filters of its messages, by direction.
-    pub(crate) bound: [BoundCache; 2],
+    /// Filters of its messages.
+    pub(crate) bound: BoundCaches,
+    /// Its declarations and interests that the filters have refused.
+    pub(crate) refused: Refused,
 }
 
 impl Face {
@@ -107,6 +109,8 @@ impl Face {
 /// Data under the node's lock.
 pub(crate) struct State {
     pub(crate) table: ForwardingTable,
+    /// Filters of messages between neighbours and this node.
+    pub(crate) filters: Arc<Filters>,
     pub(crate) faces: HashMap<FaceId, Face>,
     pub(crate) peers: Peers,
     /// Listeners of the sessions to the table's notices.

@@ -25,7 +25,7 @@ use zonda_transport::{
 
 use crate::{
     config::Settings,
-    filter::{forget_bound, gate_of},
+    filter::{Refused, forget_bound, gate_of},
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
@@ -42,7 +42,7 @@ use crate::{
         reasons::Loss,
         rejoin, trust,
     },
-    table::{FaceId, FaceInfo, FaceKind, Gate},
+    table::{FaceId, FaceInfo, FaceKind},
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
@@ -156,7 +156,6 @@ fn adopt(shared: &Arc<Shared>, link: Link, dialed: bool) -> Option<LinkHandle> {
         spoken: Arc::clone(&spoken),
         holding: holding.clone(),
         keeps_order: lag_max.is_none(),
-        gate: gate_of(&shared.filters, &status),
     };
     let face = shared.update(|state| state.add_face(status, arrived));
     shared.events.tell_connected(face, &told);
@@ -217,7 +216,7 @@ fn begin_bundle(
         if let Some((link, ended)) = lost {
             let loss = || Loss::of(ended, node.is_closed());
             node.events.tell_link_lost(face, link, loss);
-            forget_bound(&node.filters, &mut node.state.lock(), face);
+            forget_bound(&mut node.state.lock(), face);
         }
         node.changed.notify(usize::MAX);
     };
@@ -311,9 +310,10 @@ pub(super) fn queue_bytes_max(settings: &Settings, priority: Priority) -> usize 
 }
 
 impl State {
-    pub(crate) fn add_face(&mut self, status: LinkStatus, mut arrived: NewNeighbour) -> FaceId {
+    pub(crate) fn add_face(&mut self, status: LinkStatus, arrived: NewNeighbour) -> FaceId {
         let declarations = self.actions.len();
-        let (info, gate) = (info(&status, FaceKind::Remote), arrived.gate.take());
+        let info = info(&status, FaceKind::Remote);
+        let gate = gate_of(&self.filters, &status);
         let face = self.table.add_gated_face(info, gate, &mut self.actions);
         if !arrived.keeps_order {
             self.table.expect_reordering(face);
@@ -325,11 +325,10 @@ impl State {
     }
 
     /// Adds the face of a multicast group: it is no neighbour, and gets no gossip.
-    pub(crate) fn add_group(&mut self, status: LinkStatus, mut arrived: NewNeighbour) -> FaceId {
+    pub(crate) fn add_group(&mut self, status: LinkStatus, arrived: NewNeighbour) -> FaceId {
         let info = info(&status, FaceKind::Group);
-        let face = self
-            .table
-            .add_group(info, arrived.gate.take(), &mut self.actions);
+        let gate = gate_of(&self.filters, &status);
+        let face = self.table.add_group(info, gate, &mut self.actions);
         self.keep_face(face, status, arrived);
         face
     }
@@ -342,7 +341,6 @@ impl State {
             spoken,
             holding,
             keeps_order: _,
-            gate: _,
         } = arrived;
         // a new connection counts as probed, so that it is left alone at first
         let now = Instant::now();
@@ -361,6 +359,7 @@ impl State {
                 holding,
                 pace: Pace::new(now),
                 bound: Default::default(),
+                refused: Refused::default(),
             },
         );
     }
@@ -387,8 +386,6 @@ pub(crate) struct NewNeighbour {
     /// True if the neighbour reads this node's messages in the order in which they are sent,
     /// whatever their priority.
     pub(crate) keeps_order: bool,
-    /// Filters of the declarations and interests to the neighbour.
-    pub(crate) gate: Option<Box<dyn Gate>>,
 }
 
 /// First of perhaps several links to a neighbour.

@@ -26,7 +26,6 @@ use zonda_transport::{
 };
 
 use crate::{
-    filter::gate_of,
     flow::inbound::Inbound,
     node::{
         handle::Node,
@@ -215,7 +214,6 @@ fn meet(
         spoken: Arc::clone(&spoken),
         holding: holding.clone(),
         keeps_order: true,
-        gate: gate_of(&shared.filters, &status),
     };
     let face = shared.update(|state| state.add_group(status, arrived));
     // the handler treats messages like those of a neighbour

@@ -155,7 +155,7 @@ pub(crate) fn place(
             links.note(link, local, remote);
         }
     }
-    forget_bound(&shared.filters, &mut state, face);
+    forget_bound(&mut state, face);
     drop(state);
     // the first link is reported as the connection
     if let Some(status) = joined.filter(|_| link > 0) {

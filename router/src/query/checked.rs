@@ -7,7 +7,7 @@ use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 use crate::{
     config::{Flow, MessageKind},
     filter::{MessageView, bound, decide},
-    node::{shared::Shared, state::State},
+    node::state::State,
     table::FaceId,
 };
 
@@ -23,18 +23,18 @@ pub(crate) struct Filtered<'a> {
 impl Filtered<'_> {
     /// Returns the QoS with which the message passes the filters of its source; `None` if they drop
     /// it.
-    pub(crate) fn ingress(self, shared: &Shared, state: &mut State) -> Option<Qos> {
-        self.pass(shared, state, Flow::Ingress)
+    pub(crate) fn ingress(self, state: &mut State) -> Option<Qos> {
+        self.pass(state, Flow::Ingress)
     }
 
     /// Returns the QoS with which the message passes the filters of its destination; `None` if they
     /// drop it.
-    pub(crate) fn egress(self, shared: &Shared, state: &mut State) -> Option<Qos> {
-        self.pass(shared, state, Flow::Egress)
+    pub(crate) fn egress(self, state: &mut State) -> Option<Qos> {
+        self.pass(state, Flow::Egress)
     }
 
-    fn pass(self, shared: &Shared, state: &mut State, flow: Flow) -> Option<Qos> {
-        let bound = bound(&shared.filters, state, self.face, flow, self.key);
+    fn pass(self, state: &mut State, flow: Flow) -> Option<Qos> {
+        let bound = bound(state, self.face, flow, self.key);
         decide(&bound, self.view)
     }
 }

@@ -41,7 +41,6 @@ struct ForwardedQuery<'a> {
     key: &'a KeyExpr<'static>,
     context: &'a Context<'a>,
     view: MessageView,
-    shared: &'a Shared,
 }
 
 /// Progress of a received query until its destinations are known.
@@ -85,7 +84,7 @@ pub(crate) fn take_question(
             hears_of_losses: request.hears_of_losses,
         };
         // A query with an unknown key id, or one that the filters reject, ends at once.
-        let Some((key, view)) = enter(shared, state, face, &request, progress) else {
+        let Some((key, view)) = enter(state, face, &request, progress) else {
             state.table.refuse_query(asker);
             return;
         };
@@ -116,7 +115,6 @@ pub(crate) fn take_question(
                 key: &key,
                 context,
                 view,
-                shared,
             };
             shared.wake_clock(state);
             passing.forward(&branches, state, downstream);
@@ -130,7 +128,6 @@ pub(crate) fn take_question(
 /// Returns the key of a query and its view behind the filters of its source, which decide once;
 /// `None` if they drop it, or the key cannot be used.
 fn enter(
-    shared: &Shared,
     state: &mut State,
     face: FaceId,
     request: &Request<'_>,
@@ -146,7 +143,7 @@ fn enter(
             key: Some(&key),
             view,
         };
-        progress.passed = Some(filtered.ingress(shared, state)?);
+        progress.passed = Some(filtered.ingress(state)?);
     }
     let qos = progress.passed?;
     Some((key, MessageView { qos, ..view }))
@@ -185,8 +182,8 @@ pub(crate) fn take_answer(
         key: key.as_ref(),
         view: view_of_reply(&response.body, payload_len(&response.body), asker.qos),
     };
-    if filtered(face).ingress(shared, &mut state).is_none()
-        || filtered(asker.face).egress(shared, &mut state).is_none()
+    if filtered(face).ingress(&mut state).is_none()
+        || filtered(asker.face).egress(&mut state).is_none()
     {
         return;
     }
@@ -264,7 +261,7 @@ impl ForwardedQuery<'_> {
                 key: Some(self.key),
                 view: self.view,
             };
-            let Some(qos) = filtered.egress(self.shared, state) else {
+            let Some(qos) = filtered.egress(state) else {
                 state.table.finish_branch(hop.face, hop.rid);
                 continue;
             };

@@ -228,7 +228,7 @@ pub(crate) fn try_reply(
             key: Some(unsaid.key),
             view: view_of_reply(&unsaid.body, unsaid.payload.size(), asker.qos),
         };
-        if filtered.egress(shared, &mut state).is_none() {
+        if filtered.egress(&mut state).is_none() {
             return Ok(Outcome::Sent);
         }
         unsaid.has_passed = true;

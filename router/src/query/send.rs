@@ -53,7 +53,7 @@ pub(crate) fn send_to_all(
             key: Some(query.key),
             view,
         };
-        let Some(qos) = filtered.egress(shared, state) else {
+        let Some(qos) = filtered.egress(state) else {
             state.table.finish_branch(hop.face, hop.rid);
             continue;
         };

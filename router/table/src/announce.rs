@@ -164,15 +164,20 @@ impl ForwardingTable {
             {
                 self.announce(entity, info, slot, None, actions);
             }
-            (None, Some(announced)) => {
-                self.entities_mut(kind).remove_announced(index, slot);
-                if let Some(face) = self.topology.at_mut(slot) {
-                    face.announced.remove(entity);
-                    let end = message::undeclaration(kind, announced.id);
-                    message::declare(face.id, None, end, actions);
-                }
-            }
+            (None, Some(_)) => self.unannounce(entity, slot, actions),
             _ => {}
+        }
+    }
+
+    /// Takes back the announcement of an entity to `slot`.
+    pub(super) fn unannounce(&mut self, entity: EntityRef, slot: u32, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
+        self.entities_mut(kind).remove_announced(index, slot);
+        if let Some(face) = self.topology.at_mut(slot)
+            && let Some(announced) = face.announced.remove(entity)
+        {
+            let end = message::undeclaration(kind, announced.id);
+            message::declare(face.id, None, end, actions);
         }
     }
 

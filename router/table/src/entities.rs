@@ -89,6 +89,12 @@ impl Entities {
         face.map_or(0, |face| face.by_id.values().map(IdMap::len).sum())
     }
 
+    /// Returns the ids of a kind that the face at a slot declared, with their entities.
+    pub(super) fn ids_of(&self, slot: u32, kind: Kind) -> impl Iterator<Item = (u32, u32)> {
+        let face = self.faces.get(&slot).into_iter();
+        face.flat_map(move |face| face.by_id.of(kind).iter())
+    }
+
     /// Returns the entities of a kind that a face declared, once per declaration.
     pub(super) fn declared(&self, slot: u32, kind: Kind) -> impl Iterator<Item = u32> {
         let face = self.faces.get(&slot);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Peers whose other gateways have changed, and the announcements that are left to update for them.
+//! Peers whose other gateways or whose gates have changed, and the announcements that are left to
+//! update for them.
 
 use std::collections::VecDeque;
 
 use crate::{
     face_id::FaceId,
-    interest_records::InterestRef,
+    interest_records::{GroupKey, InterestRef},
     kind::{EntityRef, Kind},
     search::Listing,
 };
@@ -16,8 +17,13 @@ use crate::{
 pub(super) struct RemainingUpdates {
     /// Entities of the peer, to be announced to the mesh or taken back.
     pub(super) declared: Vec<EntityRef>,
-    /// Entities announced to the peer, to be taken back if another gateway announces them.
+    /// Entities announced to the peer, to be taken back if another gateway announces them, or if
+    /// the gate does not permit them any more.
     pub(super) known: Vec<EntityRef>,
+    /// Entities that the peer is sent without an interest.
+    pub(super) unasked: Vec<EntityRef>,
+    /// Groups of aggregate interests of the peer.
+    pub(super) groups: Vec<GroupKey>,
     /// Interests of the peer, to be sent all entities that it may see now.
     pub(super) asked: Vec<(InterestRef, Kind)>,
     /// Rest of the last of these; `None` before it is begun.
@@ -26,7 +32,11 @@ pub(super) struct RemainingUpdates {
 
 impl RemainingUpdates {
     pub(super) fn is_done(&self) -> bool {
-        self.declared.is_empty() && self.known.is_empty() && self.asked.is_empty()
+        self.declared.is_empty()
+            && self.known.is_empty()
+            && self.unasked.is_empty()
+            && self.groups.is_empty()
+            && self.asked.is_empty()
     }
 }
 
@@ -96,6 +106,8 @@ mod tests {
         one.rest = Some(RemainingUpdates {
             declared: Vec::new(),
             known: Vec::new(),
+            unasked: Vec::new(),
+            groups: Vec::new(),
             asked: Vec::new(),
             listing: None,
         });

@@ -376,24 +376,45 @@ impl ForwardingTable {
 
     /// Declares the changes of a group to its face.
     fn settle_group(&mut self, slot: u32, group: GroupKey, actions: &mut Vec<Action>) {
-        let Some(face) = self.topology.at(slot) else {
-            return;
-        };
         let Some(known) = self.interests.group_mut(slot, &group) else {
             return;
         };
         let is_complete = known.complete.entity.is_some();
         match (known.announced, known.member.entity) {
-            (Some(id), None) => {
-                known.announced = None;
-                let end = message::undeclaration(group.kind, id);
-                message::declare(face.id, None, end, actions);
-            }
+            (Some(_), None) => self.unannounce_group(slot, &group, actions),
             (None, Some(_)) => self.announce_group(slot, group, None, actions),
             (Some(_), Some(_)) if known.announced_complete != is_complete => {
                 self.announce_group(slot, group, None, actions);
             }
             _ => {}
+        }
+    }
+
+    /// Declares the changes of a group to its face, and takes back a declaration that the gate of
+    /// the face does not permit.
+    pub(super) fn settle_gated_group(
+        &mut self,
+        slot: u32,
+        group: GroupKey,
+        actions: &mut Vec<Action>,
+    ) {
+        let announced = self.interests.group(slot, &group);
+        let announced = announced.and_then(|known| known.announced);
+        if announced.is_some() && !self.permits(slot, GatedKind::Entity(group.kind), &group.key) {
+            self.unannounce_group(slot, &group, actions);
+        } else {
+            self.settle_group(slot, group, actions);
+        }
+    }
+
+    /// Takes back the declaration of a group.
+    fn unannounce_group(&mut self, slot: u32, group: &GroupKey, actions: &mut Vec<Action>) {
+        let known = self.interests.group_mut(slot, group);
+        if let Some(id) = known.and_then(|known| known.announced.take())
+            && let Some(face) = self.topology.at(slot)
+        {
+            let end = message::undeclaration(group.kind, id);
+            message::declare(face.id, None, end, actions);
         }
     }
 

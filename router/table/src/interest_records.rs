@@ -56,7 +56,7 @@ impl InterestRecord {
 }
 
 /// Key and kind of a group of aggregate interests.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct GroupKey {
     pub(super) kind: Kind,
     pub(super) key: Arc<str>,

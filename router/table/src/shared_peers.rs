@@ -3,12 +3,17 @@
 //! Peers that are linked to several routers of one mesh. All of these routers receive the peer's
 //! messages; the one with the greatest id forwards them, and the rest drop them, as the mesh
 //! delivers them anyway. When that router is gone, or returns, this node begins or ends to forward:
-//! messages at once, declarations in slices.
+//! messages at once, declarations in slices. A face whose gate is replaced has its announcements
+//! updated in the same way.
+
+use std::collections::BTreeSet;
 
 use crate::{
     announce::AnnounceScope,
+    face::Face,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    gate::{Gate, GatedKind},
     gateway_updates::RemainingUpdates,
     interest_records::InterestRef,
     key_tree::pattern::Pattern,
@@ -67,6 +72,16 @@ impl ForwardingTable {
         }
     }
 
+    /// Replaces the gate of a face. Declarations that the gate does not permit any more are taken
+    /// back, and those that were withheld are sent, by [`sweep`](Self::sweep). A router of the mesh
+    /// and a group keep the declarations that they have.
+    pub fn set_gate(&mut self, face: FaceId, gate: Option<Box<dyn Gate>>) {
+        if let Some(found) = self.face_mut(face) {
+            found.gate = gate;
+            self.retellings.add(face);
+        }
+    }
+
     /// Updates the announcements of peers to the mesh, and those to peers, for a slice.
     pub(super) fn retell_on(&mut self, actions: &mut Vec<Action>) {
         let mut slice = Slice {
@@ -112,13 +127,26 @@ impl ForwardingTable {
                 known.map(move |(index, _)| EntityRef { kind, index })
             })
         });
+        let unasked = Kind::ALL.into_iter().flat_map(|kind| {
+            let mut all = Vec::new();
+            let mut note = |index| all.push(EntityRef { kind, index });
+            if (self.face(face)).is_some_and(|face| face.relation.conduct().announces_unasked) {
+                self.entities(kind).tree().for_each(&mut note);
+            }
+            all
+        });
+        // An aggregate interest is sent the declaration of its group instead.
         let asked = self.interests.of(slot).flat_map(|(interest, kept)| {
-            let wanted = kinds(kept.options);
+            let wanted = kinds(kept.options).filter(|kind| kept.group_key(*kind).is_none());
             wanted.map(move |kind| (interest, kind))
         });
+        let groups = self.interests.of(slot).flat_map(|(_, kept)| kept.groups());
+        let groups: BTreeSet<_> = groups.collect();
         let mut rest = RemainingUpdates {
             declared: declared.collect(),
             known: known.collect(),
+            unasked: unasked.collect(),
+            groups: groups.into_iter().collect(),
             asked: asked.collect(),
             listing: None,
         };
@@ -126,6 +154,7 @@ impl ForwardingTable {
         let by_number = |one: &EntityRef| (one.kind, one.index);
         rest.declared.sort_unstable_by_key(by_number);
         rest.known.sort_unstable_by_key(by_number);
+        rest.unasked.sort_unstable_by_key(by_number);
         rest.asked.sort_unstable();
         rest
     }
@@ -145,6 +174,11 @@ impl ForwardingTable {
             }
         } else if let Some(entity) = rest.known.pop() {
             self.refresh(entity, face.index, AnnounceScope::Nothing, actions);
+            self.withhold(entity, face.index, actions);
+        } else if let Some(entity) = rest.unasked.pop() {
+            self.refresh(entity, face.index, AnnounceScope::All, actions);
+        } else if let Some(group) = rest.groups.pop() {
+            self.settle_gated_group(face.index, group, actions);
         } else if let Some(&(interest, kind)) = rest.asked.last() {
             match self.next_asked(interest, kind, rest, slice) {
                 Some(index) => {
@@ -161,6 +195,19 @@ impl ForwardingTable {
             return false;
         }
         true
+    }
+
+    /// Takes back the announcement of an entity to `slot` that its gate does not permit.
+    fn withhold(&mut self, entity: EntityRef, slot: u32, actions: &mut Vec<Action>) {
+        let EntityRef { kind, index } = entity;
+        let has_gate = |face: &Face| face.gate.is_some() && face.announced.get(entity).is_some();
+        if !self.topology.at(slot).is_some_and(has_gate) {
+            return;
+        }
+        let key = self.entities(kind).key(index);
+        if key.is_some_and(|key| !self.permits(slot, GatedKind::Entity(kind), &key)) {
+            self.unannounce(entity, slot, actions);
+        }
     }
 
     /// Returns the next entity of a kind that an interest covers; `None` at the end, or if `looks`

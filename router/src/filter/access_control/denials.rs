@@ -3,8 +3,12 @@
 //! Counters and log lines of messages that access control denies, by rule.
 
 use std::{
+    collections::HashMap,
     fmt::{self, Display, Formatter},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 
@@ -58,16 +62,24 @@ impl Default for Count {
 
 /// Denied messages of all rules.
 pub(super) struct Denials {
-    by_rule: Vec<(String, Count)>,
+    by_rule: Vec<(String, Arc<Count>)>,
     /// Messages that no rule allows.
-    by_default: Count,
+    by_default: Arc<Count>,
 }
 
 impl Denials {
-    pub(super) fn new(names: impl Iterator<Item = String>) -> Denials {
+    /// Creates counters; those of rules that `before` has, too, are continued.
+    pub(super) fn new(names: impl Iterator<Item = String>, before: Option<&Denials>) -> Denials {
+        let known = before.into_iter().flat_map(|before| &before.by_rule);
+        let known: HashMap<_, _> = known.map(|(name, count)| (name.as_str(), count)).collect();
+        let count = |name: &String| known.get(name.as_str()).map(|count| Arc::clone(count));
+        let named = |name: String| (count(&name).unwrap_or_default(), name);
         Denials {
-            by_rule: names.map(|name| (name, Count::default())).collect(),
-            by_default: Count::default(),
+            by_rule: names
+                .map(named)
+                .map(|(count, name)| (name, count))
+                .collect(),
+            by_default: before.map_or_else(Arc::default, |before| Arc::clone(&before.by_default)),
         }
     }
 

@@ -14,6 +14,8 @@ mod key_index;
 mod oracle;
 mod policy;
 #[cfg(test)]
+mod reload_scenes;
+#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 mod traps;
@@ -43,10 +45,12 @@ pub(super) struct AccessFilter {
 }
 
 impl AccessFilter {
-    pub(super) fn new(control: AccessControl) -> AccessFilter {
+    /// Creates the filter; the rules that `before` had, too, continue their counters.
+    pub(super) fn new(control: AccessControl, before: Option<&AccessFilter>) -> AccessFilter {
         let names = control.rules().iter().map(|rule| rule.id().to_owned());
+        let before = before.map(|before| &*before.denials);
         AccessFilter {
-            denials: Arc::new(Denials::new(names)),
+            denials: Arc::new(Denials::new(names, before)),
             mode: control.mode(),
             judges_groups: control.judges_groups(),
             policy: Policy::new(control),

@@ -22,24 +22,21 @@ use crate::{
 };
 
 /// A router with access control, and its clients.
-struct Site {
-    router: Node,
+pub(super) struct Site {
+    pub(super) router: Node,
     address: String,
-    clients: Vec<Node>,
+    pub(super) clients: Vec<Node>,
 }
 
 impl Site {
     /// Opens a router with these parts of `access_control`.
-    fn new(parts: &str) -> Site {
+    pub(super) fn new(parts: &str) -> Site {
         Site::with(parts, Config::router())
     }
 
-    fn with(parts: &str, config: Config) -> Site {
-        let mut config = config.listen(["tcp/127.0.0.1:0"]);
-        let text = format!("{{enabled: true, {parts}}}");
-        config
-            .insert_json5("access_control", &text)
-            .expect("it is access control");
+    pub(super) fn with(parts: &str, config: Config) -> Site {
+        let config = config.listen(["tcp/127.0.0.1:0"]);
+        let config = with_access(config, parts);
         let router = block_on(Node::open(config)).expect("it opens");
         let address = router.locators().remove(0).to_string();
         Site {
@@ -50,7 +47,7 @@ impl Site {
     }
 
     /// Opens a client with an id; returns its place.
-    fn client(&mut self, zid: &str) -> usize {
+    pub(super) fn client(&mut self, zid: &str) -> usize {
         self.join(Config::default().with("id", &format!("'{zid}'")))
     }
 
@@ -62,14 +59,14 @@ impl Site {
         self.clients.len() - 1
     }
 
-    fn close(self) {
+    pub(super) fn close(self) {
         for node in self.clients.iter().chain([&self.router]) {
             let _ = node.close_blocking(LONG);
         }
     }
 
     /// Returns the value of a counter, over its labels that match.
-    fn count(&self, metric: &Metric, label: &str, value: &str) -> u64 {
+    pub(super) fn count(&self, metric: &Metric, label: &str, value: &str) -> u64 {
         let samples = self.router.metrics();
         let like = samples.iter().filter(|sample| {
             sample.metric().name == metric.name && sample.label(label) == Some(value)
@@ -78,8 +75,17 @@ impl Site {
     }
 }
 
+/// Returns a configuration with these parts of `access_control`.
+pub(super) fn with_access(mut config: Config, parts: &str) -> Config {
+    let text = format!("{{enabled: true, {parts}}}");
+    config
+        .insert_json5("access_control", &text)
+        .expect("it is access control");
+    config
+}
+
 /// Publishes `bytes` bytes, even if no subscriber is known.
-fn publish(node: &Node, text: &str, bytes: usize) {
+pub(super) fn publish(node: &Node, text: &str, bytes: usize) {
     let publisher = node.declare_publisher(&key(text)).expect("declared");
     let payload = vec![0; bytes];
     let put = publication(SampleKind::Put, &payload);
@@ -87,14 +93,14 @@ fn publish(node: &Node, text: &str, bytes: usize) {
 }
 
 /// Waits until `node` knows a subscriber.
-fn until_wanted(node: &Node, text: &str) {
+pub(super) fn until_wanted(node: &Node, text: &str) {
     let publisher = node.declare_publisher(&key(text)).expect("declared");
     let has = || publisher.has_matching_subscribers();
     until("a subscriber is known", has);
 }
 
 /// Subscribes, and waits until the router has the subscription.
-fn subscribe_known(site: &Site, client: usize, text: &str) -> Lengths {
+pub(super) fn subscribe_known(site: &Site, client: usize, text: &str) -> Lengths {
     let client = &site.clients[client];
     let got = subscribe(client, text);
     // Declarations of a link keep their order.
@@ -105,7 +111,7 @@ fn subscribe_known(site: &Site, client: usize, text: &str) -> Lengths {
 }
 
 /// Returns true if `node` knows a subscriber.
-fn is_wanted(node: &Node, text: &str) -> bool {
+pub(super) fn is_wanted(node: &Node, text: &str) -> bool {
     let publisher = node.declare_publisher(&key(text)).expect("declared");
     publisher.has_matching_subscribers()
 }

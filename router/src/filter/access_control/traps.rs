@@ -150,7 +150,7 @@ fn strict_denies_where_a_key_intersects() {
 /// Returns true if a put passes the filter.
 fn put_passes(parts: &str, who: &Subject<'_>, flow: Flow, text: Option<&str>) -> bool {
     let control = config(parts).settings().access_control();
-    let filter = AccessFilter::new(control.expect("complete").expect("it is on"));
+    let filter = AccessFilter::new(control.expect("complete").expect("it is on"), None);
     let key = text.map(key);
     let bound = filter.bind(who, flow, key.as_ref());
     let decision = bound.map(|bound| bound.decide(&put(1, Qos::DATA)));

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Other filters on a running node. Messages are decided about by the new filters at once. Then the
+//! declarations and interests of each neighbour are decided about again, and those that are
+//! declared to it, some at a time, so that no message waits long.
+
+use std::sync::Arc;
+
+use zonda_codec::{
+    Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, WireExpr,
+};
+
+use crate::{
+    config::Settings,
+    node::{shared::Shared, state::State},
+    table::{FaceId, InForce, Kind, Relation, TokenInterest},
+};
+
+use super::{
+    declared::{is_entity_permitted, is_in_data, is_interest_permitted},
+    gate::gate_of,
+    refused::{RefusedBody, RefusedId},
+};
+
+/// Declarations that are decided about while the node is locked once.
+const SLICE: usize = 32;
+
+/// Number of neighbours whose declarations could not all be decided about again.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    /// Routers of the mesh.
+    pub(crate) routers: usize,
+    /// Neighbours that had declared more that was refused than is kept.
+    pub(crate) incomplete: usize,
+}
+
+impl Shared {
+    /// Replaces the filters by those of other settings.
+    ///
+    /// # Blocking
+    /// Takes the node's lock many times.
+    pub(crate) fn reload_filters(&self, settings: &Settings) -> Skipped {
+        // The new filters decide from here on; the routes are searched again.
+        let faces: Vec<FaceId> = self.update(|state| {
+            state.filters = Arc::new(state.filters.replaced(settings));
+            state.table.outdate_routes();
+            let State {
+                table,
+                filters,
+                faces,
+                ..
+            } = state;
+            for (id, face) in faces.iter() {
+                table.set_gate(*id, gate_of(filters, &face.status));
+            }
+            faces.keys().copied().collect()
+        });
+        let mut skipped = Skipped::default();
+        for face in faces {
+            if self.state.lock().table.relation(face) == Some(Relation::RouterToRouter) {
+                skipped.routers += 1;
+                continue;
+            }
+            self.decide_again(face);
+            let state = self.state.lock();
+            let found = state.faces.get(&face);
+            skipped.incomplete += usize::from(found.is_some_and(|f| f.refused.is_incomplete()));
+        }
+        skipped
+    }
+
+    /// Decides again about the declarations and interests of a neighbour.
+    fn decide_again(&self, face: FaceId) {
+        // Those that were refused first: what the filters refuse now would be among them.
+        let state = self.state.lock();
+        let refused = state.faces.get(&face).map(|face| face.refused.all());
+        let in_force = state.table.in_force(face);
+        let interests = state.table.token_interests(face);
+        drop(state);
+        for some in refused.unwrap_or_default().chunks(SLICE) {
+            self.update(|state| {
+                for (id, body) in some {
+                    permit(state, face, *id, body);
+                }
+            });
+        }
+        for some in in_force.chunks(SLICE) {
+            self.update(|state| some.iter().for_each(|one| refuse(state, face, one)));
+        }
+        for some in interests.chunks(SLICE) {
+            self.update(|state| some.iter().for_each(|one| refuse_tokens(state, face, one)));
+        }
+    }
+}
+
+/// Handles a refused declaration or interest, if the filters let it pass now and the neighbour has
+/// not ended it.
+fn permit(state: &mut State, face: FaceId, id: RefusedId, body: &RefusedBody) {
+    let found = state.faces.get(&face);
+    if !found.is_some_and(|face| face.refused.has(id, body)) {
+        return;
+    }
+    let is_permitted = match (id, body) {
+        (RefusedId::Entity(kind, id), RefusedBody::Entity { key, info }) => {
+            let Ok(expr) = KeyExpr::new(&**key) else {
+                return;
+            };
+            let is_permitted = is_entity_permitted(state, face, kind, &expr, Qos::DECLARE);
+            if is_permitted {
+                let wire_expr = WireExpr::full(key);
+                declare(
+                    state,
+                    face,
+                    match kind {
+                        Kind::Subscriber => Declaration::Subscriber { id, wire_expr },
+                        Kind::Token => Declaration::Token { id, wire_expr },
+                        Kind::Queryable => Declaration::Queryable {
+                            id,
+                            wire_expr,
+                            info: *info,
+                        },
+                    },
+                );
+            }
+            is_permitted
+        }
+        (RefusedId::Interest(id), RefusedBody::Interest { key, mode, options }) => {
+            let expr = key.as_ref().and_then(|key| KeyExpr::new(&**key).ok());
+            let is_permitted =
+                is_interest_permitted(state, face, *mode, expr.as_ref(), Qos::DECLARE);
+            if is_permitted {
+                // The interest in data that is in force ends with its id.
+                let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
+                interest(state, face, id, InterestMode::Final, *options, None);
+                interest(state, face, id, *mode, *options, wire_expr);
+            }
+            is_permitted
+        }
+        _ => false,
+    };
+    if let Some(face) = state.faces.get_mut(&face).filter(|_| is_permitted) {
+        face.refused.remove(id);
+    }
+}
+
+/// Takes back a declaration that the filters refuse now.
+fn refuse(state: &mut State, face: FaceId, one: &InForce) {
+    let InForce {
+        kind,
+        id,
+        key,
+        info,
+    } = one;
+    let Ok(expr) = KeyExpr::new(key) else {
+        return;
+    };
+    if !state.table.is_in_force(face, one)
+        || is_entity_permitted(state, face, *kind, &expr, Qos::DECLARE)
+    {
+        return;
+    }
+    let (id, wire_expr) = (*id, None);
+    declare(
+        state,
+        face,
+        match kind {
+            Kind::Subscriber => Declaration::UndeclareSubscriber { id, key: wire_expr },
+            Kind::Queryable => Declaration::UndeclareQueryable { id, key: wire_expr },
+            Kind::Token => Declaration::UndeclareToken { id, key: wire_expr },
+        },
+    );
+    if let Some(face) = state.faces.get_mut(&face) {
+        let body = RefusedBody::Entity {
+            key: key.as_str().into(),
+            info: *info,
+        };
+        face.refused.insert(RefusedId::Entity(*kind, id), body);
+    }
+}
+
+/// Ends an interest in tokens that the filters refuse now. If it is in data, too, it goes on
+/// without the tokens.
+fn refuse_tokens(state: &mut State, face: FaceId, one: &TokenInterest) {
+    let TokenInterest {
+        id,
+        options,
+        ref key,
+        future_only,
+    } = *one;
+    let mode = match future_only {
+        true => InterestMode::Future,
+        false => InterestMode::CurrentFuture,
+    };
+    let expr = key.as_ref().and_then(|key| KeyExpr::new(&**key).ok());
+    if !state.table.has_token_interest(face, one)
+        || is_interest_permitted(state, face, mode, expr.as_ref(), Qos::DECLARE)
+    {
+        return;
+    }
+    let data = options.without(InterestOptions::TOKENS);
+    interest(state, face, id, InterestMode::Final, options, None);
+    if is_in_data(data) {
+        let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
+        interest(state, face, id, mode, data, wire_expr);
+    }
+    if let Some(face) = state.faces.get_mut(&face) {
+        let body = RefusedBody::Interest {
+            key: key.as_ref().map(|key| Box::from(&**key)),
+            mode,
+            options,
+        };
+        face.refused.insert(RefusedId::Interest(id), body);
+    }
+}
+
+/// Passes a declaration of a neighbour to the table.
+fn declare(state: &mut State, face: FaceId, body: Declaration<'_>) {
+    let State { table, actions, .. } = state;
+    table.handle_declare(face, &Declare::new(body), actions);
+}
+
+/// Passes an interest of a neighbour to the table.
+fn interest(
+    state: &mut State,
+    face: FaceId,
+    id: u32,
+    mode: InterestMode,
+    options: InterestOptions,
+    wire_expr: Option<WireExpr<'_>>,
+) {
+    let interest = Interest {
+        id,
+        mode,
+        options,
+        wire_expr,
+        qos: Qos::DECLARE,
+        timestamp: None,
+        node_id: 0,
+    };
+    let State { table, actions, .. } = state;
+    table.handle_interest(face, &interest, actions);
+}

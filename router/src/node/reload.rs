@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Reload of the configuration of a running node.
+
+use zonda_transport::sync::{Mutex, Rank};
+
+use crate::config::{Config, ConfigError, is_reloaded};
+
+use super::handle::Node;
+
+/// The configuration that a node runs with. The lock is held during a reload.
+pub(crate) struct Running(Mutex<Config>);
+
+impl Running {
+    pub(crate) fn new(config: &Config) -> Running {
+        Running(Mutex::ranked(Rank::Reload, config.values()))
+    }
+}
+
+/// Result of [`Node::reload`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reloaded {
+    /// Keys whose new values are in force now.
+    pub changed: Vec<String>,
+    /// Keys whose new values need a restart: the old ones stay in force.
+    pub needs_restart: Vec<String>,
+    /// Number of routers of the mesh. What they have declared so far was not decided about again;
+    /// their messages are.
+    pub routers: usize,
+    /// Number of neighbours whose earlier declarations were refused, and were too many to be
+    /// remembered: they have to declare them again.
+    pub forgotten: usize,
+}
+
+impl Node {
+    /// Takes over values from another configuration: those below `access_control`,
+    /// `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
+    /// rules drop it. The new rules decide about messages at once, then about the declarations
+    /// that neighbours have made so far, also about those that the old rules refused.
+    ///
+    /// # Errors
+    /// The first fault of the configuration; nothing was taken over.
+    ///
+    /// # Blocking
+    /// Waits for another reload that is under way. Takes milliseconds for each neighbour with many
+    /// declarations; messages are forwarded meanwhile.
+    ///
+    /// ```
+    /// # zonda_runtime::block_on(async {
+    /// use zonda_router::{Config, node::Node};
+    ///
+    /// let node = Node::open(Config::router()).await.unwrap();
+    /// let mut config = Config::router();
+    /// config.insert_json5("low_pass_filter", "[{size_limit: 1024, flows: ['ingress'],
+    ///     messages: ['put'], key_exprs: ['**']}]").unwrap();
+    /// let reloaded = node.reload(&config).unwrap();
+    /// assert_eq!(reloaded.changed, ["low_pass_filter"]);
+    /// assert!(reloaded.needs_restart.is_empty());
+    /// # node.close(std::time::Duration::from_secs(1)).await.unwrap();
+    /// # });
+    /// ```
+    pub fn reload(&self, config: &Config) -> Result<Reloaded, ConfigError> {
+        config.validate()?;
+        if self.is_forked() {
+            return Ok(Reloaded::default());
+        }
+        // Compare with what runs, not with what was read last.
+        let mut running = self.shared.running.0.lock();
+        let different = running.differing_keys(config);
+        let (changed, needs_restart): (Vec<_>, _) =
+            different.into_iter().partition(|key| is_reloaded(key));
+        let mut reloaded = Reloaded {
+            changed,
+            needs_restart,
+            ..Reloaded::default()
+        };
+        if reloaded.changed.is_empty() {
+            return Ok(reloaded);
+        }
+        running.reload(config);
+        let skipped = self.shared.reload_filters(&running.settings());
+        reloaded.routers = skipped.routers;
+        reloaded.forgotten = skipped.incomplete;
+        Ok(reloaded)
+    }
+}
