@@ -4,6 +4,7 @@
 //! The reference is installed on first use, see [`environment`]; where there is no Python, every
 //! test here is skipped and reports that.
 
+mod access;
 #[cfg(feature = "ext")]
 mod advanced;
 mod agreed;

@@ -163,15 +163,11 @@ impl Shared {
         }
     }
 
-    /// Returns the network of a router's peers; nothing without any.
+    /// Returns the network of a router's peers; nothing for other nodes.
     fn south_graph(&self) -> NetworkGraph {
-        if self.role != WhatAmI::Router {
-            return NetworkGraph::default();
-        }
-        let graph = self.state.lock().table.peer_graph();
-        match graph.nodes.len() {
-            0 | 1 => NetworkGraph::default(),
-            _ => graph,
+        match self.role {
+            WhatAmI::Router => self.state.lock().table.peer_graph(),
+            WhatAmI::Peer | WhatAmI::Client => NetworkGraph::default(),
         }
     }
 

@@ -143,9 +143,12 @@ impl<'c> KeptKeys<'c> {
         }
     }
 
-    /// Returns true if all data on `key` are denied, or if too many keys were compared already.
+    /// Returns true if all data on `key` are denied, if no wider key exists, or if too many keys were
+    /// compared already.
     fn include(&mut self, key: &KeyExpr<'_>) -> bool {
-        if self.all.contains(key.as_str()) || self.pairs < self.wild.len() {
+        // No key is wider than this one.
+        let is_widest = key.as_str() == "**";
+        if is_widest || self.all.contains(key.as_str()) || self.pairs < self.wild.len() {
             return true;
         }
         self.pairs -= self.wild.len();
@@ -317,6 +320,8 @@ mod tests {
         assert_warned(&denies("'declare_subscriber'", ""), &[says]);
         assert_warned(&denies("'declare_subscriber', 'put'", ""), &[]);
         assert_warned(&denies("'declare_subscriber'", "mode: 'strict',"), &[]);
+        let widest = denies("'declare_subscriber'", "").replace("a/b", "**");
+        assert_warned(&widest, &[]);
         assert_warned(&denies("'query'", ""), &["deny reply at egress"]);
     }
 

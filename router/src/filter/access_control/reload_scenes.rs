@@ -6,8 +6,11 @@ use zonda_codec::Target;
 
 use crate::{
     config::Config,
-    filter::tests::{LONG, answer, ask_tokens, key, subscribe, until, until_answered},
+    filter::tests::{
+        PATIENCE, answer, ask_tokens, key, publication, subscribe, until, until_answered,
+    },
     metrics::table::{ACCESS_DENIED, ACCESS_MESSAGES},
+    model::SampleKind,
     node::Reloaded,
 };
 
@@ -194,6 +197,54 @@ fn a_wrong_configuration_changes_nothing() {
     assert_eq!(reloaded.needs_restart, ["listen/endpoints"]);
     publish(&site.clients[c5], "a", 2);
     until("it comes", || got.got() == [2]);
-    let _ = LONG;
+    site.close();
+}
+
+/// Rules that are about other keys change nothing for a flow of messages.
+#[test]
+fn a_reload_loses_and_doubles_no_message() {
+    const MESSAGES: usize = 20_000;
+    let mut site = Site::new(EVERYTHING);
+    let [c5, d6] = ["c5", "d6"].map(|zid| site.client(zid));
+    let got = subscribe_known(&site, d6, "a/*");
+    until_wanted(&site.clients[c5], "a/b");
+    let rules: Vec<_> = (0..1_000)
+        .map(|n| {
+            format!(
+                "{{id: 'R{n}', permission: 'deny', messages: ['put', 'declare_subscriber'],
+                   key_exprs: ['b/{n}/**']}}"
+            )
+        })
+        .collect();
+    let names: Vec<_> = (0..1_000).map(|n| format!("'R{n}'")).collect();
+    let many = format!(
+        "default_permission: 'allow', rules: [{}], subjects: [{{id: 'S'}}],
+         policies: [{{rules: [{}], subjects: ['S']}}]",
+        rules.join(","),
+        names.join(",")
+    );
+    let len = |n: usize| n % 977;
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let publisher = site.clients[c5].declare_publisher(&key("a/b"));
+            let publisher = publisher.expect("declared");
+            for n in 0..MESSAGES {
+                let payload = vec![0; len(n)];
+                let put = publication(SampleKind::Put, &payload);
+                publisher.publish(&put, PATIENCE).expect("it is sent");
+            }
+        });
+        let mut reloads = 0;
+        while !sender.is_finished() || reloads < 4 {
+            for parts in [&many[..], EVERYTHING] {
+                site.reload(parts);
+                reloads += 1;
+            }
+        }
+    });
+    until("all come", || got.got().len() >= MESSAGES);
+    let expected: Vec<_> = (0..MESSAGES).map(len).collect();
+    assert!(got.got() == expected, "each once, in order");
+    assert_eq!(site.connected(), 2);
     site.close();
 }

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tests of `access_control` in a router: one table of kinds of messages, keys and clients, which
+//! has the same results at our router and at theirs, for clients of either system.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use zonda::config::WhatAmI;
+
+use crate::answers::Answering;
+use crate::environment;
+use crate::message::{Message, Pattern, Service};
+use crate::party::{Party, Setup, Subscription};
+use crate::questions::{Conditions, Consolidation, Heard, Question, Target};
+use crate::router::{Router, free_endpoint};
+use crate::wait::until;
+
+/// Rules with the traps of the reference: a wider subscription than a denied one, a subject without
+/// a policy, kinds in one direction only, keys with verbatim chunks.
+const RULES: &str = r#"{
+    "enabled": true, "default_permission": "deny",
+    "rules": [
+        {"id": "end", "permission": "allow", "messages": ["put", "declare_subscriber"], "key_exprs": ["end/**"]},
+        {"id": "data", "permission": "allow", "messages": ["put", "delete", "declare_subscriber"], "key_exprs": ["data/**"]},
+        {"id": "service", "permission": "allow", "messages": ["query", "reply", "declare_queryable"], "key_exprs": ["svc/*"]},
+        {"id": "live", "permission": "allow", "messages": ["liveliness_token", "declare_liveliness_subscriber", "liveliness_query"], "key_exprs": ["live/**"]},
+        {"id": "no secret", "permission": "deny", "messages": ["put", "declare_subscriber"], "key_exprs": ["data/secret/**"]},
+        {"id": "nothing out", "permission": "deny", "messages": ["put"], "flows": ["egress"], "key_exprs": ["data/in/**"]}
+    ],
+    "subjects": [{"id": "a", "zids": ["a1a1"]}, {"id": "b", "zids": ["b2b2"]}, {"id": "any", "interfaces": ["lo"]}, {"id": "unused"}],
+    "policies": [
+        {"rules": ["end"], "subjects": ["any"]},
+        {"rules": ["data", "no secret"], "subjects": ["a"]},
+        {"rules": ["data", "service", "nothing out"], "subjects": ["b"]},
+        {"rules": ["live"], "subjects": ["a", "b"]}
+    ]
+}"#;
+
+const SUBSCRIBED: [&str; 5] = [
+    "data/**",
+    "data/x",
+    "data/secret/y",
+    "data/in/z",
+    "other/**",
+];
+const PUBLISHED: [&str; 4] = ["data/x", "data/secret/y", "data/in/z", "other/o"];
+const ANSWERED: [&str; 3] = ["svc/one", "svc/a/b", "data/q"];
+const ASKED: [&str; 4] = ["svc/one", "svc/*", "svc/a/b", "data/q"];
+const ALIVE: [&str; 3] = ["live/**", "dead/**", "**"];
+
+/// Time for liveliness subscribers, whose messages another one follows at no priority.
+const SETTLES: Duration = Duration::from_millis(300);
+
+/// A client with everything that it declares.
+struct Client {
+    name: &'static str,
+    party: Party,
+    subscriptions: Vec<(&'static str, Subscription)>,
+    queryables: Vec<(&'static str, Answering)>,
+    watches: Vec<(&'static str, Subscription)>,
+    end: Subscription,
+}
+
+impl Client {
+    fn new(name: &'static str, party: Party) -> Client {
+        let subscribe = |key| (key, party.subscribe(key));
+        let subscriptions = SUBSCRIBED.into_iter().map(subscribe).collect();
+        let answer = |key| (key, party.queryable(key));
+        let queryables = ANSWERED.into_iter().map(answer).collect();
+        let watch = |key| (key, party.watch(key, true));
+        let watches = ALIVE.into_iter().map(watch).collect();
+        // its end is declared behind all else
+        let end = party.subscribe("end/**");
+        Client {
+            name,
+            subscriptions,
+            queryables,
+            watches,
+            end,
+            party,
+        }
+    }
+}
+
+/// Publishes marks of each client until all clients have had one of each with this seed.
+fn all_are_there(clients: &[Client], seed: u64) {
+    for from in clients {
+        let key = format!("end/{}", from.name);
+        for to in clients {
+            let mark = Pattern::short(seed);
+            let comes = |seen: crate::message::Seen| seen.key == key && seen.carries(mark);
+            until("the mark comes", || {
+                from.party
+                    .publish(&key, Service::BLOCK, &Message::put(mark));
+                let next = to.end.next_within(Duration::from_millis(100));
+                next.is_some_and(comes)
+            });
+        }
+    }
+}
+
+/// Returns the table: by client, kind and key the keys that come.
+fn table(party: fn(&Setup) -> Party, router: &Router) -> BTreeMap<String, Vec<String>> {
+    let names = [("a", "a1a1"), ("b", "b2b2"), ("c", "c3c3")];
+    let clients = names.map(|(name, zid)| {
+        let setup = Setup::client(&router.endpoint).with_zid(zid);
+        Client::new(name, party(&setup))
+    });
+    let mut rows = BTreeMap::new();
+    all_are_there(&clients, 1);
+    let tokens = clients.each_ref().map(|client| {
+        let names = ["live", "dead"].map(|chunk| format!("{chunk}/{}", client.name));
+        names.map(|name| client.party.token(&name))
+    });
+    thread::sleep(SETTLES);
+    // publications
+    for client in &clients {
+        for key in PUBLISHED {
+            let put = Message::put(Pattern::short(9));
+            client.party.publish(key, Service::BLOCK, &put);
+            client
+                .party
+                .publish(key, Service::BLOCK, &Message::delete());
+        }
+    }
+    all_are_there(&clients, 2);
+    for client in &clients {
+        for (key, subscription) in &client.subscriptions {
+            let row = rows.entry(format!("{} subscribes to {key}", client.name));
+            let row: &mut Vec<String> = row.or_default();
+            while let Some(seen) = subscription.try_next() {
+                let kind = if seen.delete { "delete" } else { "put" };
+                row.push(format!("{kind} {}", seen.key));
+            }
+            row.sort_unstable();
+        }
+    }
+    // queries
+    let conditions = Conditions {
+        consolidation: Some(Consolidation::None),
+        any_key: true,
+        ..Conditions::of(Target::All)
+    };
+    for client in &clients {
+        for key in ASKED {
+            let asking = client.party.ask(key, conditions, Question::PLAIN);
+            let mut row = Vec::new();
+            until("the query ends", || {
+                for (key, answering) in clients.iter().flat_map(|client| &client.queryables) {
+                    while let Some(asked) = answering.try_next() {
+                        asked.reply(key, &Message::put(Pattern::short(1)));
+                        asked.finish();
+                    }
+                }
+                match asking.try_next() {
+                    Some(Heard::Reply(reply)) => row.push(reply.sample.key),
+                    Some(Heard::Fault(_)) => row.push("an error".into()),
+                    Some(Heard::End) => return true,
+                    None => {}
+                }
+                false
+            });
+            row.sort_unstable();
+            rows.insert(format!("{} asks {key}", client.name), row);
+        }
+        for key in ALIVE {
+            let row = client.party.alive(key).keys();
+            rows.insert(format!("{} asks for tokens {key}", client.name), row);
+        }
+    }
+    // tokens
+    tokens
+        .into_iter()
+        .flatten()
+        .for_each(|token| token.undeclare());
+    thread::sleep(SETTLES);
+    for client in &clients {
+        for (key, watch) in &client.watches {
+            let row = rows.entry(format!("{} watches {key}", client.name));
+            let row: &mut Vec<String> = row.or_default();
+            while let Some(seen) = watch.try_next() {
+                let kind = if seen.delete { "ends" } else { "begins" };
+                row.push(format!("{} {kind}", seen.key));
+            }
+            row.sort_unstable();
+        }
+    }
+    rows
+}
+
+fn ours(setup: &Setup) -> Party {
+    Party::Ours(setup.ours())
+}
+
+fn theirs(setup: &Setup) -> Party {
+    Party::Theirs(setup.theirs())
+}
+
+fn our_router() -> Router {
+    Router::process_with(&["--cfg", &format!("access_control:{RULES}")])
+}
+
+fn their_router() -> Router {
+    let listening = Setup::listening(WhatAmI::Router, &free_endpoint());
+    Router::of_theirs(&Setup {
+        options: vec![("access_control", RULES)],
+        ..listening
+    })
+}
+
+#[test]
+fn a_table_of_rights_has_the_same_results_at_both_routers() {
+    if environment::python().is_none() {
+        return;
+    }
+    let expected = table(theirs, &their_router());
+    // A client hears itself, and others as far as both may.
+    let heard = |client: &str| expected[&format!("{client} subscribes to data/x")].len();
+    assert_eq!((heard("a"), heard("b"), heard("c")), (4, 4, 2));
+    for (clients, party) in [
+        ("their clients", theirs as fn(&Setup) -> Party),
+        ("ours", ours),
+    ] {
+        let found = table(party, &our_router());
+        assert_eq!(found.len(), expected.len());
+        for (row, expected) in &expected {
+            assert_eq!(found.get(row), Some(expected), "{clients}: {row}");
+        }
+    }
+}
