@@ -152,3 +152,104 @@ fn an_admin_space_that_may_not_be_read_sends_only_a_final() {
         session.close().wait().expect("it closes");
     }
 }
+
+/// Queries with a value; returns the reply, or the text of the error.
+fn written(session: &Session, selector: &str, value: &str) -> Result<Value, String> {
+    let get = session.get(selector).payload(value).timeout(LONG);
+    let reply = get.wait().expect("a selector").recv().expect("a reply");
+    let text = |bytes: &zonda::bytes::ZBytes| bytes.try_to_string().expect("a text").into_owned();
+    match reply.result() {
+        Ok(sample) => Ok(serde_json::from_str(&text(sample.payload())).expect("JSON")),
+        Err(error) => Err(text(error.payload())),
+    }
+}
+
+#[test]
+fn the_configuration_is_read_without_its_secrets() {
+    let config = router("a1")
+        .with("transport/auth/usrpwd/user", "'zoe'")
+        .with("transport/auth/usrpwd/password", "'hush'")
+        .with("metadata", "{site: 'north', private: {pin: 4711}}");
+    let router = opened(config);
+    let session = connected_to(&router, client("c5"));
+    let all = asked(&session, "@/a1/router/config/**");
+    let value = |path: &str| all[&format!("@/a1/router/config/{path}")].json();
+    assert_eq!(value("mode"), "router");
+    assert_eq!(value("transport/auth/usrpwd/user"), "zoe");
+    assert_eq!(value("transport/auth/usrpwd/password"), "(hidden)");
+    assert_eq!(value("metadata")["site"], "north");
+    assert_eq!(value("low_pass_filter"), json!([]));
+    let texts: String = all.values().map(|told| &*told.text).collect();
+    assert!(
+        !texts.contains("hush") && !texts.contains("4711"),
+        "{texts}"
+    );
+    assert!(all.len() > 100, "{}", all.len());
+    // One key, and those below one.
+    assert_eq!(
+        keys(&session, "@/*/router/config/mode"),
+        ["@/a1/router/config/mode"]
+    );
+    let below = keys(&session, "@/a1/router/config/adminspace/**");
+    assert_eq!(below.len(), 3, "{below:?}");
+}
+
+#[test]
+fn the_configuration_is_written_where_the_right_and_the_key_allow_it() {
+    let rule = "[{size_limit: 4, flows: ['ingress'], messages: ['put'], key_exprs: ['a/**']}]";
+    let key = "@/a1/router/config/low_pass_filter";
+    // By default there is no right.
+    let closed = opened(router("a1"));
+    let session = connected_to(&closed, client("c5"));
+    let error = written(&session, key, rule).expect_err("there is no right");
+    assert!(
+        error.contains("adminspace/permissions/write is false"),
+        "{error}"
+    );
+    assert_eq!(asked(&session, key)[key].json(), json!([]));
+    closed.close().wait().expect("it is open");
+    // With it, a value is in force when the reply comes.
+    let open = opened(router("a1").with("adminspace/permissions/write", "true"));
+    let session = connected_to(&open, client("c5"));
+    let other = connected_to(&open, client("d6"));
+    let subscriber = other.declare_subscriber("a/**").wait().expect("it is open");
+    let publisher = session.declare_publisher("a/b").wait().expect("it is open");
+    until("a subscriber is known", || {
+        publisher
+            .matching_status()
+            .wait()
+            .expect("it is open")
+            .matching()
+    });
+    publisher.put("12345").wait().expect("it is open");
+    let reply = written(&session, key, rule).expect("it is written");
+    assert_eq!(reply["changed"], json!(["low_pass_filter"]));
+    publisher.put("56789").wait().expect("it is open");
+    publisher.put("last").wait().expect("it is open");
+    let texts = [(); 2].map(|()| {
+        let sample = subscriber.recv().expect("a sample");
+        sample
+            .payload()
+            .try_to_string()
+            .expect("a text")
+            .into_owned()
+    });
+    assert_eq!(texts, ["12345", "last"]);
+    assert_eq!(asked(&session, key)[key].json()[0]["size_limit"], 4);
+    // What is wrong changes nothing, and is told.
+    for (path, value, said) in [
+        ("low_pass_filter", "[{size: 4}]", "rule 1"),
+        ("low_pas_filter", "[]", "did you mean `low_pass_filter`?"),
+        ("mode", "'peer'", "mode needs a restart"),
+        ("*", "1", "without wildcards"),
+        ("low_pass_filter", "[", "low_pass_filter"),
+    ] {
+        let selector = format!("@/a1/router/config/{path}");
+        let error = written(&session, &selector, value).expect_err(value);
+        assert!(
+            error.contains(said) && !error.contains('\n'),
+            "{path}: {error}"
+        );
+    }
+    assert_eq!(asked(&session, key)[key].json()[0]["size_limit"], 4);
+}

@@ -9,6 +9,12 @@ use crate::{Config, keys, rows::ROWS, value::Value};
 /// Keys that a running node takes over from another configuration, with all keys below them.
 const RELOADED: [&str; 3] = ["access_control", "low_pass_filter", "qos/network"];
 
+/// Returns the keys that a running node takes over, with all keys below them.
+#[must_use]
+pub const fn reloaded_keys() -> &'static [&'static str] {
+    &RELOADED
+}
+
 /// Returns true if a running node takes over the value of this key.
 #[must_use]
 pub fn is_reloaded(key: &str) -> bool {

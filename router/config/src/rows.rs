@@ -546,8 +546,8 @@ rows! {
         "answer queries below `@/<id>/<role>`; `zondad` does by default" => adminspace_enabled: bool, flag;
     "adminspace/permissions/read", Bool, "true", Full,
         "the admin space may be read" => adminspace_readable: bool, flag;
-    "adminspace/permissions/write", Bool, "false", Not("the configuration cannot be changed remotely yet"),
-        "the configuration may be changed by the admin space";
+    "adminspace/permissions/write", Bool, "false", Full,
+        "the admin space may write the keys that a running node takes over" => adminspace_writable: bool, flag;
     "services/metrics/listen", Text, "null", Full,
         "of `zondad`: the address and port, such as `127.0.0.1:9090`, on which `GET /metrics` returns its counters";
     "services/metrics/hosts", Texts, "[]", Full,

@@ -34,6 +34,8 @@ enum Section {
     Entities { kind: Kind, from: u32 },
     /// The keys of the publishers or queriers that send to entities of a kind.
     Senders { kind: Kind, from: SenderPlace },
+    /// The keys of the configuration.
+    Config,
     /// The next routers on all ways of the mesh, by the root of the way.
     Successors { routers: Vec<ZenohId> },
 }
@@ -60,6 +62,7 @@ impl Answer {
             entities(Kind::Queryable),
             senders(Kind::Queryable),
             entities(Kind::Token),
+            Section::Config,
             Section::Successors {
                 routers: Vec::new(),
             },
@@ -102,6 +105,7 @@ impl Section {
             }
             Section::Entities { kind, .. } => format!("{}/**", entity_family(*kind)),
             Section::Senders { kind, .. } => format!("{}/**", sender_family(*kind)),
+            Section::Config => "config/**".to_owned(),
             Section::Successors { .. } => "route/successor/src/*/dst/*".to_owned(),
         };
         // Declared keys may have verbatim chunks, which no wildcard matches.
@@ -132,6 +136,10 @@ impl Section {
                     rest: part.next.map(|from| Section::Senders { kind, from }),
                 }
             }
+            Section::Config => Part {
+                replies: node.config_replies(root),
+                rest: None,
+            },
             Section::Successors { routers } => successors(node, root, asked, routers),
         }
     }

@@ -15,6 +15,16 @@ pub(crate) struct AdminQuestion {
     pub(crate) key: KeyExpr<'static>,
     /// True if metrics are sent without their descriptions.
     pub(crate) omits_descriptors: bool,
+    /// Value to be written to the configuration.
+    pub(crate) written: Option<Box<[u8]>>,
+}
+
+impl AdminQuestion {
+    /// Returns its bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let written = self.written.as_ref();
+        self.key.as_str().len() + written.map_or(0, |written| written.len())
+    }
 }
 
 /// Returns true if the parameters of a query set one of them to false.

@@ -21,8 +21,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(2);
 /// Most queries of an asker that wait.
 const QUERIES_MAX: usize = 64;
 
-/// Most bytes of the keys of an asker's queries that wait.
-const KEY_BYTES_MAX: usize = 64 << 10;
+/// Most bytes of an asker's queries that wait.
+const BYTES_MAX: usize = 64 << 10;
 
 /// The queries, and the time of the next work.
 #[derive(Debug, Default)]
@@ -40,26 +40,26 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct OfAsker {
     queries: VecDeque<AdminQuestion>,
-    key_bytes: usize,
+    bytes: usize,
 }
 
 impl OfAsker {
     /// Adds a query; returns it if the asker has too much that waits.
     fn push(&mut self, asked: AdminQuestion) -> Option<AdminQuestion> {
-        let key_bytes = self.key_bytes + asked.key.as_str().len();
-        let is_full = self.queries.len() >= QUERIES_MAX || key_bytes > KEY_BYTES_MAX;
+        let bytes = self.bytes + asked.bytes();
+        let is_full = self.queries.len() >= QUERIES_MAX || bytes > BYTES_MAX;
         // One query waits whatever its length.
         if is_full && !self.queries.is_empty() {
             return Some(asked);
         }
-        self.key_bytes = key_bytes;
+        self.bytes = bytes;
         self.queries.push_back(asked);
         None
     }
 
     fn pop(&mut self) -> Option<AdminQuestion> {
         let asked = self.queries.pop_front()?;
-        self.key_bytes -= asked.key.as_str().len();
+        self.bytes -= asked.bytes();
         Some(asked)
     }
 }
@@ -147,6 +147,7 @@ mod tests {
             },
             key: KeyExpr::try_from(key.to_owned()).expect("a key"),
             omits_descriptors: false,
+            written: None,
         };
         for (key, most) in [
             ("@/**".to_owned(), 64),

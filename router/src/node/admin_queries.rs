@@ -17,6 +17,7 @@ use crate::{
     admin::{
         self,
         answer::Answer,
+        config_space::config_path,
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
@@ -55,7 +56,10 @@ impl Shared {
         after: &mut After,
     ) {
         let branch = asked.branch;
-        let answers = self.settings.adminspace_enabled && self.settings.adminspace_readable;
+        let is_write = asked.payload.is_some() && config_path(asked.key).is_some();
+        let settings = &self.settings;
+        let may = settings.adminspace_readable || (is_write && settings.adminspace_writable);
+        let answers = settings.adminspace_enabled && may;
         let asker = state.table.origin_of_query(branch.face, branch.rid);
         let asker = asker.filter(|_| answers);
         let (Some(node), Some(asker)) = (self.this.upgrade(), asker) else {
@@ -66,6 +70,7 @@ impl Shared {
             branch: branch.clone(),
             key: asked.key.clone().into_owned(),
             omits_descriptors: sets_false(asked.parameters, "descriptors"),
+            written: asked.payload.filter(|_| is_write).map(Box::from),
         };
         // The task is started without the lock.
         let run = move || match node.admin_questions.push(asker.face, asked) {
@@ -76,10 +81,21 @@ impl Shared {
         after.calls.push(Call::Later(Box::new(run)));
     }
 
-    /// Ends a query with an error reply.
+    /// Ends a query of which too many wait with an error reply.
     fn refuse(&self, asked: &AdminQuestion) {
+        let who = self.say_error(asked, REFUSED);
+        let branch = &asked.branch;
+        self.update(|state| state.table.finish_branch(branch.face, branch.rid));
+        self.limits.note(&Reached {
+            limit: Limit::AdminQueries,
+            who: who.map_or_else(|| "this node".into(), |zid| zid.to_string()),
+        });
+    }
+
+    /// Sends an error reply to a query. Returns the id of the neighbour that gets it.
+    fn say_error(&self, asked: &AdminQuestion, text: &str) -> Option<ZenohId> {
         let AdminQuestion { branch, key, .. } = asked;
-        let payload = Value::Borrowed(REFUSED.as_bytes());
+        let payload = Value::Borrowed(text.as_bytes());
         let mut who = None;
         let change = |state: &mut State, after: &mut After| {
             let asker = state.table.origin_of_query(branch.face, branch.rid);
@@ -90,11 +106,7 @@ impl Shared {
             }
         };
         self.change(change).finish();
-        self.update(|state| state.table.finish_branch(branch.face, branch.rid));
-        self.limits.note(&Reached {
-            limit: Limit::AdminQueries,
-            who: who.map_or_else(|| "this node".into(), |zid| zid.to_string()),
-        });
+        who
     }
 
     /// Sends replies to a query. Returns the room to wait for before the next ones.
@@ -198,6 +210,12 @@ fn start_answering(node: Arc<Shared>, asker: FaceId) {
 
 async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
     let root = node.state.lock().table.admin_key().clone();
+    if asked.written.is_some() {
+        return match node.write_config(&asked, &root) {
+            Ok(reply) => drop(node.say(&asked, &[reply])),
+            Err(error) => drop(node.say_error(&asked, &error)),
+        };
+    }
     let mut answer = Answer::begin(asked, root);
     let mut room = Room::None;
     // A query whose asker is gone costs no more work.

@@ -6,7 +6,7 @@ use zonda_transport::sync::{Mutex, Rank};
 
 use crate::config::{Config, ConfigError, is_reloaded};
 
-use super::handle::Node;
+use super::{handle::Node, shared::Shared};
 
 /// The configuration that a node runs with. The lock is held during a reload.
 pub(crate) struct Running(Mutex<Config>);
@@ -14,6 +14,17 @@ pub(crate) struct Running(Mutex<Config>);
 impl Running {
     pub(crate) fn new(config: &Config) -> Running {
         Running(Mutex::ranked(Rank::Reload, config.values()))
+    }
+
+    /// Returns a copy of the configuration.
+    pub(crate) fn values(&self) -> Config {
+        self.0.lock().values()
+    }
+
+    /// Returns the paths of all keys with the values in force as JSON, secrets hidden.
+    pub(crate) fn effective(&self) -> Vec<(String, String)> {
+        let values = self.0.lock().effective().into_iter();
+        values.map(|one| (one.key, one.value)).collect()
     }
 }
 
@@ -61,12 +72,19 @@ impl Node {
     /// # });
     /// ```
     pub fn reload(&self, config: &Config) -> Result<Reloaded, ConfigError> {
+        self.shared.reload(config)
+    }
+}
+
+impl Shared {
+    /// Takes over values, as [`Node::reload`] describes.
+    pub(crate) fn reload(&self, config: &Config) -> Result<Reloaded, ConfigError> {
         config.validate()?;
         if self.is_forked() {
             return Ok(Reloaded::default());
         }
         // Compare with what runs, not with what was read last.
-        let mut running = self.shared.running.0.lock();
+        let mut running = self.running.0.lock();
         let different = running.differing_keys(config);
         let (changed, needs_restart): (Vec<_>, _) =
             different.into_iter().partition(|key| is_reloaded(key));
@@ -79,7 +97,7 @@ impl Node {
             return Ok(reloaded);
         }
         running.reload(config);
-        let skipped = self.shared.reload_filters(&running.settings());
+        let skipped = self.reload_filters(&running.settings());
         reloaded.routers = skipped.routers;
         reloaded.forgotten = skipped.incomplete;
         Ok(reloaded)

@@ -152,6 +152,7 @@ pub(crate) struct AskedBranch<'a> {
     pub(crate) branch: &'a LocalBranch,
     pub(crate) key: &'a KeyExpr<'a>,
     pub(crate) parameters: &'a str,
+    pub(crate) payload: Option<&'a [u8]>,
 }
 
 /// Passes a query to the session's queryables, or to the admin space.

@@ -245,6 +245,7 @@ fn query_own_all(
             branch,
             key: passing.key,
             parameters: passing.request.body.parameters,
+            payload: passing.request.body.body.map(|body| body.payload),
         };
         answering::query_own(shared, &asked, query, state, after);
     }

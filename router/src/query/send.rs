@@ -82,6 +82,7 @@ pub(crate) fn send_to_all(
             branch,
             key: query.key,
             parameters: query.parameters,
+            payload: query.body.as_ref().map(|(payload, _)| payload.as_slice()),
         };
         answering::query_own(shared, &asked, incoming, state, after);
     }
