@@ -236,7 +236,7 @@ fn the_configuration_is_written_where_the_right_and_the_key_allow_it() {
     });
     assert_eq!(texts, ["12345", "last"]);
     assert_eq!(asked(&session, key)[key].json()[0]["size_limit"], 4);
-    // What is wrong changes nothing, and is told.
+    // A faulty write changes nothing, and its reply names the fault.
     for (path, value, said) in [
         ("low_pass_filter", "[{size: 4}]", "rule 1"),
         ("low_pas_filter", "[]", "did you mean `low_pass_filter`?"),

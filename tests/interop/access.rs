@@ -10,10 +10,11 @@ use zonda::config::WhatAmI;
 
 use crate::answers::Answering;
 use crate::environment;
-use crate::message::{Message, Pattern, Service};
+use crate::message::{Message, Pattern, Seen, Service};
 use crate::party::{Party, Setup, Subscription};
 use crate::questions::{Conditions, Consolidation, Heard, Question, Target};
 use crate::router::{Router, free_endpoint};
+use crate::tokens::Alive;
 use crate::wait::until;
 
 /// Rules with the traps of the reference: a wider subscription than a denied one, a subject without
@@ -89,7 +90,7 @@ fn all_are_there(clients: &[Client], seed: u64) {
         let key = format!("end/{}", from.name);
         for to in clients {
             let mark = Pattern::short(seed);
-            let comes = |seen: crate::message::Seen| seen.key == key && seen.carries(mark);
+            let comes = |seen: Seen| seen.key == key && seen.carries(mark);
             until("the mark comes", || {
                 from.party
                     .publish(&key, Service::BLOCK, &Message::put(mark));
@@ -100,59 +101,73 @@ fn all_are_there(clients: &[Client], seed: u64) {
     }
 }
 
-/// Returns the table: by client, kind and key the keys that come.
-fn table(party: fn(&Setup) -> Party, router: &Router) -> BTreeMap<String, Vec<String>> {
+/// Rows of a table: the keys that come, by client, kind and key.
+type Rows = BTreeMap<String, Vec<String>>;
+
+/// Returns the table of a router and clients of one kind.
+fn table(party: fn(&Setup) -> Party, router: &Router) -> Rows {
     let names = [("a", "a1a1"), ("b", "b2b2"), ("c", "c3c3")];
     let clients = names.map(|(name, zid)| {
         let setup = Setup::client(&router.endpoint).with_zid(zid);
         Client::new(name, party(&setup))
     });
-    let mut rows = BTreeMap::new();
+    let mut rows = Rows::new();
     all_are_there(&clients, 1);
     let tokens = clients.each_ref().map(|client| {
         let names = ["live", "dead"].map(|chunk| format!("{chunk}/{}", client.name));
         names.map(|name| client.party.token(&name))
     });
     thread::sleep(SETTLES);
-    // publications
+    add_publications(&clients, &mut rows);
+    add_queries(&clients, &mut rows);
+    tokens.into_iter().flatten().for_each(Alive::undeclare);
+    thread::sleep(SETTLES);
     for client in &clients {
+        let name = client.name;
+        for (key, watch) in &client.watches {
+            rows.insert(format!("{name} watches {key}"), seen_by(watch));
+        }
+    }
+    rows
+}
+
+/// Returns the samples that a subscriber has got, sorted.
+fn seen_by(subscription: &Subscription) -> Vec<String> {
+    let seen = std::iter::from_fn(|| subscription.try_next());
+    let text = |seen: Seen| format!("{} {}", seen.key, if seen.delete { "-" } else { "+" });
+    let mut all: Vec<_> = seen.map(text).collect();
+    all.sort_unstable();
+    all
+}
+
+fn add_publications(clients: &[Client], rows: &mut Rows) {
+    for Client { party, .. } in clients {
         for key in PUBLISHED {
-            let put = Message::put(Pattern::short(9));
-            client.party.publish(key, Service::BLOCK, &put);
-            client
-                .party
-                .publish(key, Service::BLOCK, &Message::delete());
+            party.publish(key, Service::BLOCK, &Message::put(Pattern::short(9)));
+            party.publish(key, Service::BLOCK, &Message::delete());
         }
     }
-    all_are_there(&clients, 2);
-    for client in &clients {
+    all_are_there(clients, 2);
+    for client in clients {
+        let name = client.name;
         for (key, subscription) in &client.subscriptions {
-            let row = rows.entry(format!("{} subscribes to {key}", client.name));
-            let row: &mut Vec<String> = row.or_default();
-            while let Some(seen) = subscription.try_next() {
-                let kind = if seen.delete { "delete" } else { "put" };
-                row.push(format!("{kind} {}", seen.key));
-            }
-            row.sort_unstable();
+            rows.insert(format!("{name} subscribes to {key}"), seen_by(subscription));
         }
     }
-    // queries
+}
+
+fn add_queries(clients: &[Client], rows: &mut Rows) {
     let conditions = Conditions {
         consolidation: Some(Consolidation::None),
         any_key: true,
         ..Conditions::of(Target::All)
     };
-    for client in &clients {
+    for Client { name, party, .. } in clients {
         for key in ASKED {
-            let asking = client.party.ask(key, conditions, Question::PLAIN);
+            let asking = party.ask(key, conditions, Question::PLAIN);
             let mut row = Vec::new();
             until("the query ends", || {
-                for (key, answering) in clients.iter().flat_map(|client| &client.queryables) {
-                    while let Some(asked) = answering.try_next() {
-                        asked.reply(key, &Message::put(Pattern::short(1)));
-                        asked.finish();
-                    }
-                }
+                answer_all(clients);
                 match asking.try_next() {
                     Some(Heard::Reply(reply)) => row.push(reply.sample.key),
                     Some(Heard::Fault(_)) => row.push("an error".into()),
@@ -162,31 +177,25 @@ fn table(party: fn(&Setup) -> Party, router: &Router) -> BTreeMap<String, Vec<St
                 false
             });
             row.sort_unstable();
-            rows.insert(format!("{} asks {key}", client.name), row);
+            rows.insert(format!("{name} asks {key}"), row);
         }
         for key in ALIVE {
-            let row = client.party.alive(key).keys();
-            rows.insert(format!("{} asks for tokens {key}", client.name), row);
+            rows.insert(
+                format!("{name} asks for tokens {key}"),
+                party.alive(key).keys(),
+            );
         }
     }
-    // tokens
-    tokens
-        .into_iter()
-        .flatten()
-        .for_each(|token| token.undeclare());
-    thread::sleep(SETTLES);
-    for client in &clients {
-        for (key, watch) in &client.watches {
-            let row = rows.entry(format!("{} watches {key}", client.name));
-            let row: &mut Vec<String> = row.or_default();
-            while let Some(seen) = watch.try_next() {
-                let kind = if seen.delete { "ends" } else { "begins" };
-                row.push(format!("{} {kind}", seen.key));
-            }
-            row.sort_unstable();
+}
+
+/// Answers all queries that have come.
+fn answer_all(clients: &[Client]) {
+    for (key, answering) in clients.iter().flat_map(|client| &client.queryables) {
+        while let Some(asked) = answering.try_next() {
+            asked.reply(key, &Message::put(Pattern::short(1)));
+            asked.finish();
         }
     }
-    rows
 }
 
 fn ours(setup: &Setup) -> Party {

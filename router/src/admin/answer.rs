@@ -8,6 +8,7 @@ use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::{
     admin::{
+        config_space::config_replies,
         question::{AdminQuestion, AdminReply, JSON},
         report_cache::Report,
     },
@@ -137,7 +138,7 @@ impl Section {
                 }
             }
             Section::Config => Part {
-                replies: node.config_replies(root),
+                replies: config_replies(node, root),
                 rest: None,
             },
             Section::Successors { routers } => successors(node, root, asked, routers),

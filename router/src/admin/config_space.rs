@@ -3,10 +3,11 @@
 //! The configuration in the admin space: a reply for each key with the value in force, secrets
 //! hidden; and writes of the keys that a running node takes over, as queries with a value.
 
-use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::json;
 use zonda_codec::KeyExpr;
+use zonda_transport::log_limit::LogLimit;
 
 use crate::{
     admin::question::{AdminQuestion, AdminReply, JSON},
@@ -25,66 +26,66 @@ pub(crate) fn config_path<'k>(key: &'k KeyExpr<'_>) -> Option<&'k str> {
     (begin == ["@", "config"]).then_some(path)
 }
 
-impl Shared {
-    /// Returns the values in force, secrets hidden.
-    pub(crate) fn config_replies(&self, root: &KeyExpr<'_>) -> Vec<AdminReply> {
-        let values = self.running.effective().into_iter();
-        let reply = |(path, value): (String, String)| {
-            Some(AdminReply {
-                key: root.join(&format!("config/{path}")).ok()?,
-                text: value.into(),
-                encoding: JSON,
-            })
-        };
-        values.filter_map(reply).collect()
-    }
-
-    /// Writes a value to the configuration, as far as the node takes it over.
-    ///
-    /// # Errors
-    /// The cause in words: no right, another key, a value that is not valid.
-    pub(crate) fn write_config(
-        self: &Arc<Self>,
-        asked: &AdminQuestion,
-        root: &KeyExpr<'_>,
-    ) -> Result<AdminReply, String> {
-        if !self.settings.adminspace_writable {
-            let reason =
-                "the configuration may not be written: adminspace/permissions/write is false";
-            return Err(reason.into());
-        }
-        let path = config_path(&asked.key).filter(|path| !path.contains('*'));
-        let path = path.ok_or("a write needs the whole path of one key, without wildcards")?;
-        let text = asked.written.as_deref().unwrap_or_default();
-        if text.len() > VALUE_BYTES_MAX {
-            return Err(format!("a value has at most {VALUE_BYTES_MAX} bytes"));
-        }
-        let text = std::str::from_utf8(text).map_err(|_| "the value is no text, but JSON5 is")?;
-        let key = root.join(&format!("config/{path}"));
-        let key = key.map_err(|error| error.to_string())?;
-        let mut config = self.running.values();
-        config
-            .insert_json5(path, text)
-            .map_err(|error| error.to_string())?;
-        if !crate::config::is_reloaded(path) {
-            let keys = reloaded_keys().join(", ");
-            return Err(format!(
-                "{path} needs a restart; the keys that can be written are those below {keys}"
-            ));
-        }
-        let reloaded = self.reload(&config).map_err(|error| error.to_string())?;
-        tracing::info!("the admin space has written {path}");
-        let text = json!({
-            "changed": reloaded.changed,
-            "routers": reloaded.routers,
-            "forgotten": reloaded.forgotten,
-        });
-        Ok(AdminReply {
-            key,
-            text: text.to_string().into(),
+/// Returns the values in force, secrets hidden.
+pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminReply> {
+    let values = node.running.effective().into_iter();
+    let reply = |(path, value): (String, String)| {
+        Some(AdminReply {
+            key: root.join(&format!("config/{path}")).ok()?,
+            text: value.into(),
             encoding: JSON,
         })
+    };
+    values.filter_map(reply).collect()
+}
+
+/// Writes a value to the configuration, as far as the node takes it over.
+///
+/// # Errors
+/// The cause in words: no right, another key, a value that is not valid.
+pub(crate) fn write_config(
+    node: &Shared,
+    asked: &AdminQuestion,
+    root: &KeyExpr<'_>,
+) -> Result<AdminReply, String> {
+    if !node.settings.adminspace_writable {
+        let reason = "the configuration may not be written: adminspace/permissions/write is false";
+        return Err(reason.into());
     }
+    let path = config_path(&asked.key).filter(|path| !path.contains('*'));
+    let path = path.ok_or("a write needs the whole path of one key, without wildcards")?;
+    let text = asked.written.as_deref().unwrap_or_default();
+    if text.len() > VALUE_BYTES_MAX {
+        return Err(format!("a value has at most {VALUE_BYTES_MAX} bytes"));
+    }
+    let text = std::str::from_utf8(text).map_err(|_| "the value is no text, but JSON5 is")?;
+    let key = root.join(&format!("config/{path}"));
+    let key = key.map_err(|error| error.to_string())?;
+    let mut config = node.running.values();
+    config
+        .insert_json5(path, text)
+        .map_err(|error| error.to_string())?;
+    if !crate::config::is_reloaded(path) {
+        let keys = reloaded_keys().join(", ");
+        return Err(format!(
+            "{path} needs a restart; the keys that can be written are those below {keys}"
+        ));
+    }
+    let reloaded = node.reload(&config).map_err(|error| error.to_string())?;
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::info!("{path} was written through the admin space{left_out}");
+    }
+    let text = json!({
+        "changed": reloaded.changed,
+        "routers": reloaded.routers,
+        "forgotten": reloaded.forgotten,
+    });
+    Ok(AdminReply {
+        key,
+        text: text.to_string().into(),
+        encoding: JSON,
+    })
 }
 
 #[cfg(test)]

@@ -58,13 +58,31 @@ fn passes(state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
             (Kind::Token, id, wire_expr, QueryableInfo::default())
         }
         Declaration::UndeclareSubscriber { id, key } => {
-            return end_passes(state, face, (Kind::Subscriber, id), key, declare.qos);
+            return end_passes(
+                state,
+                face,
+                RefusedId::Entity(Kind::Subscriber, id),
+                key,
+                declare.qos,
+            );
         }
         Declaration::UndeclareQueryable { id, key } => {
-            return end_passes(state, face, (Kind::Queryable, id), key, declare.qos);
+            return end_passes(
+                state,
+                face,
+                RefusedId::Entity(Kind::Queryable, id),
+                key,
+                declare.qos,
+            );
         }
         Declaration::UndeclareToken { id, key } => {
-            return end_passes(state, face, (Kind::Token, id), key, declare.qos);
+            return end_passes(
+                state,
+                face,
+                RefusedId::Entity(Kind::Token, id),
+                key,
+                declare.qos,
+            );
         }
         _ => return true,
     };
@@ -92,14 +110,17 @@ fn passes(state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
 fn end_passes(
     state: &mut State,
     face: FaceId,
-    (kind, id): (Kind, u32),
+    id: RefusedId,
     expr: Option<WireExpr<'_>>,
     qos: Qos,
 ) -> bool {
     let neighbour = state.faces.get_mut(&face);
-    if neighbour.is_some_and(|face| face.refused.remove(RefusedId::Entity(kind, id))) {
+    if neighbour.is_some_and(|face| face.refused.remove(id)) {
         return false;
     }
+    let RefusedId::Entity(kind, _) = id else {
+        return true;
+    };
     let key = expr.and_then(|expr| state.table.key(face, &expr));
     key.is_none_or(|key| is_entity_permitted(state, face, kind, &key, qos))
 }

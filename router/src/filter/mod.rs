@@ -32,4 +32,5 @@ pub(crate) use declared::{take_declare, take_interest};
 pub(crate) use filters::Filters;
 pub(crate) use gate::gate_of;
 pub(crate) use refused::Refused;
+pub(crate) use reload::reload_filters;
 pub(crate) use route::{FilteredRoute, view_of};

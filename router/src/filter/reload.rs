@@ -34,62 +34,60 @@ pub(crate) struct Skipped {
     pub(crate) incomplete: usize,
 }
 
-impl Shared {
-    /// Replaces the filters by those of other settings.
-    ///
-    /// # Blocking
-    /// Takes the node's lock many times.
-    pub(crate) fn reload_filters(&self, settings: &Settings) -> Skipped {
-        // The new filters decide from here on; the routes are searched again.
-        let faces: Vec<FaceId> = self.update(|state| {
-            state.filters = Arc::new(state.filters.replaced(settings));
-            state.table.outdate_routes();
-            let State {
-                table,
-                filters,
-                faces,
-                ..
-            } = state;
-            for (id, face) in faces.iter() {
-                table.set_gate(*id, gate_of(filters, &face.status));
-            }
-            faces.keys().copied().collect()
-        });
-        let mut skipped = Skipped::default();
-        for face in faces {
-            if self.state.lock().table.relation(face) == Some(Relation::RouterToRouter) {
-                skipped.routers += 1;
-                continue;
-            }
-            self.decide_again(face);
-            let state = self.state.lock();
-            let found = state.faces.get(&face);
-            skipped.incomplete += usize::from(found.is_some_and(|f| f.refused.is_incomplete()));
+/// Replaces the filters by those of other settings.
+///
+/// # Blocking
+/// Takes the node's lock many times.
+pub(crate) fn reload_filters(shared: &Shared, settings: &Settings) -> Skipped {
+    // The new filters decide from here on; the routes are searched again.
+    let faces: Vec<FaceId> = shared.update(|state| {
+        state.filters = Arc::new(state.filters.replaced(settings));
+        state.table.outdate_routes();
+        let State {
+            table,
+            filters,
+            faces,
+            ..
+        } = state;
+        for (id, face) in faces.iter() {
+            table.set_gate(*id, gate_of(filters, &face.status));
         }
-        skipped
+        faces.keys().copied().collect()
+    });
+    let mut skipped = Skipped::default();
+    for face in faces {
+        if shared.state.lock().table.relation(face) == Some(Relation::RouterToRouter) {
+            skipped.routers += 1;
+            continue;
+        }
+        decide_again(shared, face);
+        let state = shared.state.lock();
+        let found = state.faces.get(&face);
+        skipped.incomplete += usize::from(found.is_some_and(|f| f.refused.is_incomplete()));
     }
+    skipped
+}
 
-    /// Decides again about the declarations and interests of a neighbour.
-    fn decide_again(&self, face: FaceId) {
-        // Those that were refused first: what the filters refuse now would be among them.
-        let state = self.state.lock();
-        let refused = state.faces.get(&face).map(|face| face.refused.all());
-        let in_force = state.table.in_force(face);
-        let interests = state.table.token_interests(face);
-        drop(state);
-        for some in refused.unwrap_or_default().chunks(SLICE) {
-            self.update(|state| {
-                for (id, body) in some {
-                    permit(state, face, *id, body);
-                }
-            });
-        }
-        for some in in_force.chunks(SLICE) {
-            self.update(|state| some.iter().for_each(|one| refuse(state, face, one)));
-        }
-        for some in interests.chunks(SLICE) {
-            self.update(|state| some.iter().for_each(|one| refuse_tokens(state, face, one)));
-        }
+/// Decides again about the declarations and interests of a neighbour.
+fn decide_again(shared: &Shared, face: FaceId) {
+    // Refused ones first: those that the filters refuse now would be among them.
+    let state = shared.state.lock();
+    let refused = state.faces.get(&face).map(|face| face.refused.all());
+    let in_force = state.table.in_force(face);
+    let interests = state.table.token_interests(face);
+    drop(state);
+    for some in refused.unwrap_or_default().chunks(SLICE) {
+        shared.update(|state| {
+            for (id, body) in some {
+                permit(state, face, *id, body);
+            }
+        });
+    }
+    for some in in_force.chunks(SLICE) {
+        shared.update(|state| some.iter().for_each(|one| refuse(state, face, one)));
+    }
+    for some in interests.chunks(SLICE) {
+        shared.update(|state| some.iter().for_each(|one| refuse_tokens(state, face, one)));
     }
 }
 
@@ -131,8 +129,12 @@ fn permit(state: &mut State, face: FaceId, id: RefusedId, body: &RefusedBody) {
             if is_permitted {
                 // The interest in data that is in force ends with its id.
                 let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
-                interest(state, face, id, InterestMode::Final, *options, None);
-                interest(state, face, id, *mode, *options, wire_expr);
+                take(
+                    state,
+                    face,
+                    &interest(id, InterestMode::Final, *options, None),
+                );
+                take(state, face, &interest(id, *mode, *options, wire_expr));
             }
             is_permitted
         }
@@ -198,10 +200,14 @@ fn refuse_tokens(state: &mut State, face: FaceId, one: &TokenInterest) {
         return;
     }
     let data = options.without(InterestOptions::TOKENS);
-    interest(state, face, id, InterestMode::Final, options, None);
+    take(
+        state,
+        face,
+        &interest(id, InterestMode::Final, options, None),
+    );
     if is_in_data(data) {
         let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
-        interest(state, face, id, mode, data, wire_expr);
+        take(state, face, &interest(id, mode, data, wire_expr));
     }
     if let Some(face) = state.faces.get_mut(&face) {
         let body = RefusedBody::Interest {
@@ -220,15 +226,18 @@ fn declare(state: &mut State, face: FaceId, body: Declaration<'_>) {
 }
 
 /// Passes an interest of a neighbour to the table.
+fn take(state: &mut State, face: FaceId, interest: &Interest<'_>) {
+    let State { table, actions, .. } = state;
+    table.handle_interest(face, interest, actions);
+}
+
 fn interest(
-    state: &mut State,
-    face: FaceId,
     id: u32,
     mode: InterestMode,
     options: InterestOptions,
     wire_expr: Option<WireExpr<'_>>,
-) {
-    let interest = Interest {
+) -> Interest<'_> {
+    Interest {
         id,
         mode,
         options,
@@ -236,7 +245,5 @@ fn interest(
         qos: Qos::DECLARE,
         timestamp: None,
         node_id: 0,
-    };
-    let State { table, actions, .. } = state;
-    table.handle_interest(face, &interest, actions);
+    }
 }

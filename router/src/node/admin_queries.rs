@@ -17,7 +17,7 @@ use crate::{
     admin::{
         self,
         answer::Answer,
-        config_space::config_path,
+        config_space::{config_path, write_config},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
@@ -211,7 +211,7 @@ fn start_answering(node: Arc<Shared>, asker: FaceId) {
 async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
     let root = node.state.lock().table.admin_key().clone();
     if asked.written.is_some() {
-        return match node.write_config(&asked, &root) {
+        return match write_config(node, &asked, &root) {
             Ok(reply) => drop(node.say(&asked, &[reply])),
             Err(error) => drop(node.say_error(&asked, &error)),
         };

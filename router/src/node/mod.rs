@@ -31,8 +31,9 @@ pub(crate) mod memory;
 pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
-pub(crate) mod reload;
+mod reload;
 mod report;
+pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod shared;
 pub(crate) mod snapshot;

@@ -15,8 +15,8 @@ use crate::{
     model::OpenError,
     node::{
         handle::Node,
-        reload::Running,
-        shared::{Shared, first},
+        running::Running,
+        shared::{Configured, Shared, first},
     },
     peers::{
         attempt::Attempt,
@@ -70,10 +70,12 @@ impl Node {
             None => random_id()?,
         };
         let runtime = start_runtime(config.runtime_handle(), &settings)?;
-        let shared = Arc::new_cyclic(|this| {
-            let running = Running::new(config);
-            Shared::new(zid, settings, running, options, runtime, this.clone())
-        });
+        let configured = Configured {
+            settings,
+            options,
+            running: Running::new(config),
+        };
+        let shared = Arc::new_cyclic(|this| Shared::new(zid, configured, runtime, this.clone()));
         Ok(Node {
             shared,
             session: Arc::default(),

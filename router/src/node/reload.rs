@@ -2,31 +2,12 @@
 
 //! Reload of the configuration of a running node.
 
-use zonda_transport::sync::{Mutex, Rank};
-
-use crate::config::{Config, ConfigError, is_reloaded};
+use crate::{
+    config::{Config, ConfigError, is_reloaded},
+    filter::reload_filters,
+};
 
 use super::{handle::Node, shared::Shared};
-
-/// The configuration that a node runs with. The lock is held during a reload.
-pub(crate) struct Running(Mutex<Config>);
-
-impl Running {
-    pub(crate) fn new(config: &Config) -> Running {
-        Running(Mutex::ranked(Rank::Reload, config.values()))
-    }
-
-    /// Returns a copy of the configuration.
-    pub(crate) fn values(&self) -> Config {
-        self.0.lock().values()
-    }
-
-    /// Returns the paths of all keys with the values in force as JSON, secrets hidden.
-    pub(crate) fn effective(&self) -> Vec<(String, String)> {
-        let values = self.0.lock().effective().into_iter();
-        values.map(|one| (one.key, one.value)).collect()
-    }
-}
 
 /// Result of [`Node::reload`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,7 +36,7 @@ impl Node {
     ///
     /// # Blocking
     /// Waits for another reload that is under way. Takes milliseconds for each neighbour with many
-    /// declarations; messages are forwarded meanwhile.
+    /// declarations, while the node forwards messages.
     ///
     /// ```
     /// # zonda_runtime::block_on(async {
@@ -84,7 +65,7 @@ impl Shared {
             return Ok(Reloaded::default());
         }
         // Compare with what runs, not with what was read last.
-        let mut running = self.running.0.lock();
+        let mut running = self.running.lock();
         let different = running.differing_keys(config);
         let (changed, needs_restart): (Vec<_>, _) =
             different.into_iter().partition(|key| is_reloaded(key));
@@ -97,7 +78,7 @@ impl Shared {
             return Ok(reloaded);
         }
         running.reload(config);
-        let skipped = self.reload_filters(&running.settings());
+        let skipped = reload_filters(self, &running.settings());
         reloaded.routers = skipped.routers;
         reloaded.forgotten = skipped.incomplete;
         Ok(reloaded)

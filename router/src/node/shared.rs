@@ -34,7 +34,7 @@ use crate::{
         ids::Ids,
         limits,
         memory::{Memory, leaving::EvictedConnections},
-        reload::Running,
+        running::Running,
         state::{Face, State},
     },
     notify::notices::Notices,
@@ -84,6 +84,13 @@ pub(crate) struct Shared {
     pub(crate) this: Weak<Shared>,
 }
 
+/// The configuration of a new node.
+pub(crate) struct Configured {
+    pub(crate) settings: Settings,
+    pub(crate) options: LocalOptions,
+    pub(crate) running: Running,
+}
+
 impl Shared {
     /// Returns an unused id for a declaration of this node's own. The caller must not hold the
     /// state's lock.
@@ -94,12 +101,15 @@ impl Shared {
 
     pub(crate) fn new(
         zid: ZenohId,
-        settings: Settings,
-        running: Running,
-        options: LocalOptions,
+        configured: Configured,
         runtime: AnyRuntime,
         this: Weak<Shared>,
     ) -> Self {
+        let Configured {
+            settings,
+            options,
+            running,
+        } = configured;
         let role = settings.mode;
         let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
         let mut actions = Vec::new();

@@ -119,12 +119,12 @@ fn walked_around(control: &AccessControl) -> Vec<String> {
     denials.filter_map(text).take(EACH_MAX).collect()
 }
 
-/// Keys on which a kind of data is denied on its way out.
+/// Set of keys on which a kind of data is denied at egress.
 struct KeptKeys<'c> {
     all: HashSet<&'c str>,
-    /// Those of them that include others.
+    /// Keys among them with wildcards.
     wild: Vec<&'c KeyExpr<'static>>,
-    /// Number of comparisons that are left.
+    /// Remaining number of comparisons.
     pairs: usize,
 }
 

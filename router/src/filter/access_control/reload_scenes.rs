@@ -109,7 +109,7 @@ fn declarations_of_a_neighbour_are_decided_about_again() {
     until("the subscriber is taken back", || {
         !is_wanted(&site.clients[d6], "a/b")
     });
-    // Meanwhile the neighbour ends one, and makes another.
+    // The neighbour ends one declaration and makes another while the rules refuse them.
     let ended = site.clients[c5]
         .declare_token(&key("t/2"))
         .expect("declared");
