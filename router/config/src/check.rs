@@ -8,7 +8,7 @@ use zonda_transport::dial::RetryPolicy;
 use zonda_transport::link::{EndpointProblem, Protocol, check_options};
 
 use crate::{
-    access,
+    access, downsampling,
     kind::Kind,
     low_pass, network, publication,
     rule::is_about_item,
@@ -120,6 +120,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Scheduling => text.is_some_and(|t| t.parse::<Scheduling>().is_ok()),
         Kind::Texts => list.is_some(),
         Kind::Roles => list.is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok())),
+        Kind::Downsampling => downsampling::list(value).map(|_| true)?,
         Kind::LowPass => low_pass::rules(value).map(|_| true)?,
         Kind::AccessRules => access::rules(value).map(|_| true)?,
         Kind::AccessSubjects => access::subjects(value).map(|_| true)?,
@@ -156,6 +157,7 @@ pub fn in_words(kind: Kind) -> String {
             "inherit, fifo:1 to fifo:99, round-robin:1 to round-robin:99 or nice:-20 to nice:19"
                 .into()
         }
+        Kind::Downsampling => "a list of items such as [{messages: [\"put\"], rules: [{key_expr: \"a/**\", freq: 10}]}]".into(),
         Kind::LowPass => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], size_limit: 1000}]".into(),
         Kind::AccessRules => "a list of rules such as [{id: \"r\", permission: \"allow\", messages: [\"put\"], key_exprs: [\"a/**\"]}]".into(),
         Kind::AccessSubjects => "a list of subjects such as [{id: \"s\", usernames: [\"u1\"]}]".into(),

@@ -66,6 +66,8 @@ pub enum Kind {
     Cpus,
     /// A scheduling class of threads.
     Scheduling,
+    /// The items of downsampling.
+    Downsampling,
     /// The rules of the low-pass filter.
     LowPass,
     /// The rules of access control.

@@ -11,6 +11,7 @@
 mod access;
 mod build;
 mod check;
+mod downsampling;
 mod effective;
 mod error;
 pub mod interfaces;
@@ -58,6 +59,7 @@ pub use access::{
     AccessControl, AccessGrant, AccessMode, AccessProblem, AccessRule, AccessSubject, Permission,
 };
 pub use check::{link_kinds, parse_endpoint};
+pub use downsampling::{DownsamplingItem, DownsamplingRule};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
 pub use low_pass::LowPassRule;

@@ -15,6 +15,7 @@ use zonda_codec::{Endpoint, KeyExpr, Resolution, Roles, WhatAmI, ZenohId};
 use crate::{
     access::{self, AccessMode, AccessPolicy, AccessRule, AccessSubject, Permission},
     check,
+    downsampling::{self, DownsamplingItem},
     low_pass::{self, LowPassRule},
     network::{self, NetworkRule},
     publication::{self, PublicationRule},
@@ -195,6 +196,10 @@ pub fn roles(found: &Found) -> Roles {
 
 pub fn key_expr(found: &Found) -> Option<KeyExpr<'static>> {
     KeyExpr::try_from(text(found)?).ok()
+}
+
+pub fn downsampling(found: &Found) -> Vec<DownsamplingItem> {
+    downsampling::list(&found.value).unwrap_or_default()
 }
 
 pub fn low_pass(found: &Found) -> Vec<LowPassRule> {

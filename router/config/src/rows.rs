@@ -12,6 +12,7 @@ use zonda_runtime::RuntimeKind;
 
 use crate::{
     access::{AccessMode, AccessPolicy, AccessRule, AccessSubject, Permission},
+    downsampling::DownsamplingItem,
     kind::{
         Key,
         Kind::{self, *},
@@ -264,8 +265,12 @@ rows! {
          or steps from -7 to 7, `congestion_control`, `express`) and, if they are not for all, `key_exprs`, `flows` (ingress, egress), \
          `interfaces`, `link_protocols`, `zids` of neighbours, `qos` that messages have before, `payload_size` such as \"1000..\"; \
          rules apply one after another" => network_rules: Vec<NetworkRule>, network;
-    "downsampling", Tree, "[]", Not("not supported yet; no message is left out"),
-        "rates that messages are thinned out to, by key";
+    "downsampling", Downsampling, "[]", Full,
+        "rates above which messages are dropped: items with `messages` (put, delete, query, reply), `rules` and, if they are not for \
+         all, `flows` (ingress, egress), `interfaces`, `link_protocols` (all links to a neighbour have to match), `zids` of neighbours. \
+         A rule has `key_expr` and `freq`, the messages per second on all keys that intersect it together, or with `per_key: true`, \
+         which is Zonda's own, on each key; 0 drops all. The first rule of an item that a key intersects counts, and a message has to \
+         pass every item" => downsampling: Vec<DownsamplingItem>, downsampling;
     "low_pass_filter", LowPass, "[]", Full,
         "sizes above which messages are dropped: rules with `messages` (put, delete, query, reply), `key_exprs`, \
          `size_limit` (bytes of payload and attachment) and, if they are not for all, `flows` (ingress, egress), \

@@ -97,9 +97,12 @@ pub(super) const SUBJECT: &str = "subject";
 /// First word of an error about a policy of access control.
 pub(super) const POLICY: &str = "policy";
 
+/// First word of an error about an item that has rules of its own.
+pub(super) const ITEM: &str = "item";
+
 /// Returns true if an error is about one item of a list, by its number.
 pub(super) fn is_about_item(error: &str) -> bool {
-    let mut words = [RULE, SUBJECT, POLICY].into_iter();
+    let mut words = [RULE, ITEM, SUBJECT, POLICY].into_iter();
     words.any(|word| error.starts_with(word))
 }
 

@@ -81,8 +81,22 @@ pub(super) fn rules<R>(
     read: impl Fn(&Value) -> Result<R, String>,
     scope: impl Fn(&R) -> &Scope,
 ) -> Result<Vec<R>, String> {
+    items(rule::RULE, value, read, scope)
+}
+
+/// Reads the items of a list, each with `read`. Ids must be unique. `word` is the name of an item in
+/// errors.
+///
+/// # Errors
+/// The errors of [`rules`].
+pub(super) fn items<R>(
+    word: &str,
+    value: &Value,
+    read: impl Fn(&Value) -> Result<R, String>,
+    scope: impl Fn(&R) -> &Scope,
+) -> Result<Vec<R>, String> {
     let mut ids = HashSet::new();
-    rule::rules(value, |value| {
+    rule::items(word, value, |value| {
         let rule = read(value)?;
         match &scope(&rule).id {
             Some(id) if !ids.insert(id.clone()) => Err(format!("the id {id:?} is repeated")),

@@ -150,6 +150,9 @@ fn no_key_is_silently_ignored() {
             Cpus => vec!["[0]".into()],
             Trusted => vec!["[{users: ['uplink']}]".into()],
             Weights => vec!["[{dst_zid: 'a1', weight: 7}]".into()],
+            Downsampling => {
+                vec!["[{messages: ['put'], rules: [{key_expr: 'a', freq: 1}]}]".into()]
+            }
             LowPass => vec!["[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]".into()],
             AccessRules => {
                 vec!["[{id: 'r', permission: 'deny', messages: ['put'], key_exprs: ['a']}]".into()]

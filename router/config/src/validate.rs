@@ -9,7 +9,9 @@ use crate::{
     Config, ConfigError, Origin, Settings, Warning,
     access::{Trap, traps},
     check::link_kinds,
-    default_of, keys,
+    default_of,
+    downsampling::unreached,
+    keys,
     kind::{Key, Support},
     read::{self, Found},
     shown::without_secrets,
@@ -38,6 +40,7 @@ impl Config {
         }
         warnings.extend(self.idle_options());
         warnings.extend(self.access_traps());
+        warnings.extend(self.unreached_rates());
         // In the order of the file.
         warnings.sort_by_key(|warning| warning.line);
         warnings
@@ -56,6 +59,17 @@ impl Config {
             text: trap.text,
         };
         traps(&control).into_iter().map(warning).collect()
+    }
+
+    /// Returns a warning about a rate that no message reaches.
+    fn unreached_rates(&self) -> Option<Warning> {
+        let key = "downsampling";
+        Some(Warning {
+            text: unreached(&self.settings().downsampling)?,
+            key: key.to_owned(),
+            origin: self.origin(key),
+            line: self.settings.get(key).and_then(|setting| setting.line),
+        })
     }
 
     /// Returns warnings about accepted options of endpoints that have no effect.

@@ -97,9 +97,11 @@ pub(crate) enum Reason {
     Size,
     /// No right of the neighbour in `access_control`.
     Access,
+    /// Above the rate of `downsampling`.
+    Rate,
 }
 
 impl Reason {
     /// Number of reasons.
-    pub(super) const COUNT: usize = 2;
+    pub(super) const COUNT: usize = 3;
 }

@@ -8,7 +8,10 @@ use crate::{
     config::{Flow, MessageKind},
     metrics::{
         Metric, Sample,
-        table::{ACCESS_BYTES, ACCESS_MESSAGES, LOW_PASS_BYTES, LOW_PASS_MESSAGES},
+        table::{
+            ACCESS_BYTES, ACCESS_MESSAGES, DOWNSAMPLING_BYTES, DOWNSAMPLING_MESSAGES,
+            LOW_PASS_BYTES, LOW_PASS_MESSAGES,
+        },
     },
 };
 
@@ -20,13 +23,14 @@ impl Reason {
         match self {
             Reason::Size => [&LOW_PASS_MESSAGES, &LOW_PASS_BYTES],
             Reason::Access => [&ACCESS_MESSAGES, &ACCESS_BYTES],
+            Reason::Rate => [&DOWNSAMPLING_MESSAGES, &DOWNSAMPLING_BYTES],
         }
     }
 
     /// Returns the kinds of messages that are dropped for this reason.
     fn kinds(self) -> &'static [MessageKind] {
         match self {
-            Reason::Size => &MessageKind::DATA,
+            Reason::Size | Reason::Rate => &MessageKind::DATA,
             Reason::Access => &MessageKind::ALL,
         }
     }

@@ -15,6 +15,7 @@ use super::{
     access_control::AccessFilter,
     bound::{Bound, BoundFilters},
     contract::{Filter, Subject},
+    downsampling::DownsamplingFilter,
     drops::Drops,
     low_pass::LowPassFilter,
     overwrite::OverwriteFilter,
@@ -38,6 +39,7 @@ impl Filters {
     /// Returns other filters, which continue the counters of these.
     pub(super) fn replaced(&self, settings: &Settings) -> Filters {
         let mut all: Vec<Arc<dyn Filter>> = Vec::new();
+        all.extend(DownsamplingFilter::new(&settings.downsampling).map(|one| Arc::new(one) as _));
         // rights that contradict each other are none; such a node does not open anyway
         let access = settings.access_control();
         let access = access.unwrap_or_else(|_| Some(AccessControl::closed()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Filters of messages between a neighbour and this node: access control, changes of QoS, a size
-//! limit, and later rate limits. One file or directory each.
+//! Filters of messages between a neighbour and this node: rate limits, access control, changes
+//! of QoS, and a size limit. One file or directory each.
 //!
 //! A [`Filter`] is bound to a neighbour, a direction and a key; the result decides about each
 //! message once. Bound filters are cached per neighbour and key, and are part of the routes that
@@ -13,6 +13,7 @@ mod bind;
 mod bound;
 mod contract;
 mod declared;
+mod downsampling;
 mod drops;
 mod filters;
 mod gate;

@@ -24,6 +24,25 @@ pub(super) fn is_in(
         && has_key(scope, key)
 }
 
+/// Returns true if a rule applies to messages between `subject` and this node in direction `flow`,
+/// whatever their keys. All links to the neighbour have to match.
+pub(super) fn is_for_all_links(scope: &Scope, subject: &Subject<'_>, flow: Flow) -> bool {
+    let zids = scope.zids.as_ref();
+    let links = subject.protocols.len();
+    scope.flows.contains(&flow)
+        && zids.is_none_or(|zids| zids.contains(&subject.peer.zid))
+        && has_all(&scope.protocols, &subject.protocols, links)
+        // a link whose interface is unknown matches no list
+        && has_all(&scope.interfaces, &subject.interfaces, links)
+}
+
+fn has_all(listed: &Option<Vec<String>>, own: &[String], links: usize) -> bool {
+    let Some(listed) = listed else {
+        return true;
+    };
+    own.len() == links && own.iter().all(|name| listed.contains(name))
+}
+
 fn has_key(scope: &Scope, key: Option<&KeyExpr<'_>>) -> bool {
     let (Some(keys), Some(key)) = (&scope.keys, key) else {
         return true;

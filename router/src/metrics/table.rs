@@ -28,6 +28,8 @@ metrics! {
     GROUP_IGNORED Counter "zonda_group_ignored" "What was heard in a multicast group and not taken, by reason.";
     LOW_PASS_MESSAGES Counter "zonda_low_pass_dropped_messages" "Messages that low_pass_filter has dropped, by direction and kind.";
     LOW_PASS_BYTES Counter "zonda_low_pass_dropped_bytes" "Bytes of payload and attachment of messages that low_pass_filter has dropped.";
+    DOWNSAMPLING_MESSAGES Counter "zonda_downsampling_dropped_messages" "Messages that downsampling has dropped, by direction and kind.";
+    DOWNSAMPLING_BYTES Counter "zonda_downsampling_dropped_bytes" "Bytes of payload and attachment of messages that downsampling has dropped.";
     ACCESS_MESSAGES Counter "zonda_access_control_dropped_messages" "Messages that access control has dropped, by direction and kind.";
     ACCESS_BYTES Counter "zonda_access_control_dropped_bytes" "Bytes of payload and attachment of messages that access control has dropped.";
     ACCESS_DENIED Counter "zonda_access_control_denied_messages" "Messages that access control has denied, or would have in the mode audit, by rule; without one those that no rule allows.";
