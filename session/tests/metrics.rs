@@ -30,6 +30,10 @@ fn every_metric_that_is_declared_has_samples() {
     config
         .insert_json5("low_pass_filter", rules)
         .expect("they are rules");
+    let rates = "[{messages: ['put'], rules: [{key_expr: 'a', freq: 1}]}]";
+    config
+        .insert_json5("downsampling", rates)
+        .expect("they are items");
     let access =
         "{enabled: true, default_permission: 'allow', rules: [], subjects: [], policies: []}";
     config

@@ -18,6 +18,7 @@ mod commands;
 mod compression;
 mod config_cases;
 mod configuration;
+mod downsampling;
 mod environment;
 mod features;
 mod filtering;

@@ -164,103 +164,95 @@ mod tests {
         assert_eq!(read("[]"), Ok(Vec::new()));
     }
 
+    /// Checks that `text` is refused with an error of one line that contains `said`.
+    fn refuses(text: &str, said: &str) {
+        let error = read(text).expect_err(text);
+        assert!(error.contains(said), "{text}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+
     #[test]
     fn what_is_no_item_says_which_and_why() {
         let rules = "rules: [{key_expr: 'a', freq: 1}]";
         let whole = format!("messages: ['put'], {rules}");
-        let with_rule = |rule: &str| format!("[{{messages: ['put'], rules: [{rule}]}}]");
-        for (text, said) in [
-            ("{}".to_owned(), "a list of items"),
-            ("[1]".to_owned(), "item 1: is not an object"),
-            (format!("[{{{rules}}}]"), "item 1: it has no messages"),
+        refuses("{}", "a list of items");
+        for (items, said) in [
+            ("1", "item 1: is not an object"),
+            (&*format!("{{{rules}}}"), "item 1: it has no messages"),
             (
-                format!("[{{messages: [], {rules}}}]"),
+                &*format!("{{messages: [], {rules}}}"),
                 "messages is not a list with at least one",
             ),
-            ("[{messages: ['put']}]".to_owned(), "it has no rules"),
             (
-                with_rule(""),
-                "item 1: rules is not a list with at least one rule",
+                &*format!("{{messages: ['push'], {rules}}}"),
+                "\"push\", which is now \"put\" and \"delete\"",
             ),
             (
-                "[{messages: ['put'], rules: {}}]".to_owned(),
+                &*format!("{{messages: ['declare_subscriber'], {rules}}}"),
+                "none of put, delete, query, reply",
+            ),
+            ("{messages: ['put']}", "it has no rules"),
+            (
+                "{messages: ['put'], rules: {}}",
                 "item 1: rules is not a list",
             ),
             (
-                format!("[{{{whole}, rate: 1}}]"),
-                "\"rate\" is not a part of an item",
+                "{messages: ['put'], rules: []}",
+                "rules is not a list with at least one rule",
             ),
             (
-                format!("[{{{whole}, key_exprs: ['a']}}]"),
-                "each rule has a key_expr",
-            ),
-            (
-                format!("[{{{whole}}}, {{{whole}, flows: []}}]"),
-                "item 2: flows is not a list",
-            ),
-            (
-                format!("[{{{whole}, flows: ['out']}}]"),
-                "\"out\" is neither ingress nor egress",
-            ),
-            (
-                format!("[{{{whole}, interfaces: []}}]"),
-                "interfaces is not a list",
-            ),
-            (
-                format!("[{{{whole}, link_protocols: []}}]"),
-                "link_protocols is not a list",
-            ),
-            (
-                format!("[{{id: 'x', {whole}}}, {{id: 'x', {whole}}}]"),
+                &*format!("{{id: 'x', {whole}}}, {{id: 'x', {whole}}}"),
                 "item 2: the id \"x\" is repeated",
             ),
             (
-                format!("[{{messages: ['push'], {rules}}}]"),
-                "messages has \"push\", which is now \"put\" and \"delete\"",
+                &*format!("{{{whole}}}, {{{whole}, flows: []}}"),
+                "item 2: flows is not a list",
             ),
+        ] {
+            refuses(&format!("[{items}]"), said);
+        }
+        for (part, said) in [
+            ("rate: 1", "\"rate\" is not a part of an item"),
+            ("key_exprs: ['a']", "each rule has a key_expr"),
+            ("flows: ['out']", "\"out\" is neither ingress nor egress"),
+            ("interfaces: []", "interfaces is not a list"),
+            ("link_protocols: []", "link_protocols is not a list"),
+        ] {
+            refuses(&format!("[{{{whole}, {part}}}]"), said);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_says_which_and_why() {
+        for (rules, said) in [
+            ("1", "item 1: rule 1: is not an object"),
+            ("{freq: 1}", "rule 1: it has no key_expr"),
+            ("{key_expr: 'a'}", "rule 1: it has no freq"),
             (
-                format!("[{{messages: ['declare_subscriber'], {rules}}}]"),
-                "none of put, delete, query, reply",
-            ),
-            (with_rule("1"), "item 1: rule 1: is not an object"),
-            (with_rule("{freq: 1}"), "rule 1: it has no key_expr"),
-            (with_rule("{key_expr: 'a'}"), "rule 1: it has no freq"),
-            (
-                with_rule("{key_expr: 'a', freq: 1}, {key_expr: 'a//b', freq: 1}"),
+                "{key_expr: 'a', freq: 1}, {key_expr: 'a//b', freq: 1}",
                 "item 1: rule 2: ",
             ),
+            ("{key_expr: 1, freq: 1}", "key_expr is a number, not a text"),
+            ("{key_expr: 'a', freq: -1}", "freq is -1, not a number of"),
+            ("{key_expr: 'a', freq: NaN}", "freq is NaN, not a number of"),
             (
-                with_rule("{key_expr: 1, freq: 1}"),
-                "key_expr is a number, not a text",
-            ),
-            (
-                with_rule("{key_expr: 'a', freq: -1}"),
-                "freq is -1, not a number of",
-            ),
-            (
-                with_rule("{key_expr: 'a', freq: NaN}"),
-                "freq is NaN, not a number of",
-            ),
-            (
-                with_rule("{key_expr: 'a', freq: Infinity}"),
+                "{key_expr: 'a', freq: Infinity}",
                 "freq is inf, not a number of",
             ),
             (
-                with_rule("{key_expr: 'a', freq: '1'}"),
+                "{key_expr: 'a', freq: '1'}",
                 "freq is a text, not a number of",
             ),
             (
-                with_rule("{key_expr: 'a', freq: 1, per_key: 1}"),
+                "{key_expr: 'a', freq: 1, per_key: 1}",
                 "per_key is a number, not true",
             ),
             (
-                with_rule("{key_expr: 'a', freq: 1, each: 1}"),
+                "{key_expr: 'a', freq: 1, each: 1}",
                 "\"each\" is not a part of a rule",
             ),
         ] {
-            let error = read(&text).expect_err(&text);
-            assert!(error.contains(said), "{text}: {error}");
-            assert!(!error.contains('\n'), "{error}");
+            refuses(&format!("[{{messages: ['put'], rules: [{rules}]}}]"), said);
         }
     }
 

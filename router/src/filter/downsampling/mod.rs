@@ -12,6 +12,8 @@ mod clocks;
 mod oracle;
 #[cfg(test)]
 mod scenes;
+#[cfg(test)]
+mod tests;
 
 use std::{sync::Arc, time::Instant};
 

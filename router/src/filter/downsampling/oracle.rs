@@ -4,10 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use proptest::{
@@ -26,17 +23,7 @@ use crate::{
     },
 };
 
-use super::{DownsamplingFilter, Time};
-
-/// Time that a test sets.
-#[derive(Default)]
-struct Manual(AtomicU64);
-
-impl Time for Manual {
-    fn nanos(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use super::{DownsamplingFilter, tests::Manual};
 
 const KEYS: [&str; 10] = [
     "a", "a/b", "a/b/c", "a/*", "a/**", "**", "*/b", "b", "@x", "@x/**",
