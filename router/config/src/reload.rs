@@ -7,7 +7,12 @@ use std::collections::BTreeSet;
 use crate::{Config, keys, rows::ROWS, value::Value};
 
 /// Keys that a running node takes over from another configuration, with all keys below them.
-const RELOADED: [&str; 3] = ["access_control", "low_pass_filter", "qos/network"];
+const RELOADED: [&str; 4] = [
+    "access_control",
+    "downsampling",
+    "low_pass_filter",
+    "qos/network",
+];
 
 /// Returns the keys that a running node takes over, with all keys below them.
 #[must_use]

@@ -25,6 +25,7 @@ use super::{
 #[derive(Default)]
 pub(crate) struct Filters {
     all: Vec<Arc<dyn Filter>>,
+    downsampling: Option<Arc<DownsamplingFilter>>,
     access: Option<Arc<AccessFilter>>,
     drops: Arc<Drops>,
     /// Number of filters that the node had before.
@@ -39,7 +40,8 @@ impl Filters {
     /// Returns other filters, which continue the counters of these.
     pub(super) fn replaced(&self, settings: &Settings) -> Filters {
         let mut all: Vec<Arc<dyn Filter>> = Vec::new();
-        all.extend(DownsamplingFilter::new(&settings.downsampling).map(|one| Arc::new(one) as _));
+        let downsampling = DownsamplingFilter::again(&settings.downsampling, &self.downsampling);
+        all.extend(downsampling.clone().map(|one| one as _));
         // rights that contradict each other are none; such a node does not open anyway
         let access = settings.access_control();
         let access = access.unwrap_or_else(|_| Some(AccessControl::closed()));
@@ -52,6 +54,7 @@ impl Filters {
         all.extend(super::tests::planted());
         Filters {
             all,
+            downsampling,
             access,
             drops: Arc::clone(&self.drops),
             number: self.number + 1,

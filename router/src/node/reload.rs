@@ -27,7 +27,7 @@ pub struct Reloaded {
 
 impl Node {
     /// Takes over values from another configuration: those below `access_control`,
-    /// `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
+    /// `downsampling`, `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
     /// rules drop it. The new rules decide about messages at once, then about the declarations
     /// that neighbours have made so far, also about those that the old rules refused.
     ///

@@ -75,8 +75,22 @@ impl Kinds {
 
 impl DownsamplingFilter {
     /// Creates the filter; `None` without an item.
-    pub(super) fn new(items: &[DownsamplingItem]) -> Option<DownsamplingFilter> {
+    fn new(items: &[DownsamplingItem]) -> Option<DownsamplingFilter> {
         DownsamplingFilter::with(items, Arc::new(Monotonic(Instant::now())))
+    }
+
+    /// Returns the filter `before` if it has these items, so that its clocks go on; else a new one.
+    pub(super) fn again(
+        items: &[DownsamplingItem],
+        before: &Option<Arc<DownsamplingFilter>>,
+    ) -> Option<Arc<DownsamplingFilter>> {
+        let has_these = |filter: &&Arc<DownsamplingFilter>| {
+            filter.items.iter().map(|item| &item.given).eq(items)
+        };
+        match before.as_ref().filter(has_these) {
+            Some(same) => Some(Arc::clone(same)),
+            None => DownsamplingFilter::new(items).map(Arc::new),
+        }
     }
 }
 
