@@ -76,6 +76,9 @@ enum Command {
     Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, what its node is connected to
     Info(tools::Info),
+    /// Say what the access control of a configuration decides, and why
+    #[command(subcommand, arg_required_else_help = true)]
+    Acl(tools::Acl),
     /// Make certificates for trying links that are encrypted
     #[command(subcommand, arg_required_else_help = true)]
     Tls(tools::Tls),
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Command::Rehearse(rehearse) => rehearse.run(),
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
+        Command::Acl(acl) => acl.run(),
         Command::Tls(tls) => tls.run(),
         Command::Bench(bench) => bench.run(),
         Command::Completions(completions) => completions.run(Cli::command()),

@@ -4,6 +4,11 @@
 //! The node: the forwarding table, the configuration, and the [`node`] that connects them to
 //! transports. The session API and the daemon `zondad` are built on this library.
 
+pub mod access {
+    //! Decisions of access control, explained for people who write rules.
+
+    pub use crate::filter::{DecidingRule, Explanation, Message, Neighbour, Rules};
+}
 mod admin;
 pub mod descriptors;
 mod filter;

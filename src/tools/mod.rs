@@ -2,6 +2,7 @@
 //! The everyday tools: publish, subscribe, put, delete, query, answer, scout, liveliness, and
 //! information about this node. Each is a thin face on the session API.
 
+mod acl;
 mod audience;
 mod bench;
 mod events;
@@ -26,6 +27,7 @@ mod subscribe;
 mod sum;
 mod tls;
 
+pub use acl::Acl;
 pub use bench::Bench;
 pub use get::Get;
 pub use info::Info;

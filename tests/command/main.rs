@@ -3,6 +3,7 @@
 //! flags, judged by their output and their exit codes.
 
 #[cfg(unix)]
+mod acl;
 mod bench;
 mod compare;
 mod configuration;

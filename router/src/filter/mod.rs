@@ -26,6 +26,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
+pub use access_control::{DecidingRule, Explanation, Message, Neighbour, Rules};
 pub(crate) use bind::{bound, forget_bound};
 pub(crate) use bound::{BoundCaches, decide};
 pub(crate) use contract::MessageView;

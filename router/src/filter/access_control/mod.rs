@@ -8,6 +8,7 @@
 //! neighbour, and those of multicast groups only on request.
 
 mod denials;
+mod explain;
 mod identity;
 mod key_index;
 #[cfg(test)]
@@ -31,6 +32,8 @@ use crate::{
 };
 
 use super::contract::{BoundFilter, Decision, Filter, MessageView, Reason, Subject};
+
+pub use explain::{DecidingRule, Explanation, Message, Neighbour, Rules};
 
 use denials::{Denial, Denials};
 use identity::Identity;

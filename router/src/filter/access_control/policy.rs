@@ -9,6 +9,7 @@ use zonda_codec::KeyExpr;
 use crate::config::{AccessControl, AccessMode, AccessRule, Flow, MessageKind, Permission};
 
 use super::{
+    explain::Message,
     identity::{Combination, Identity, fitting},
     key_index::KeyIndex,
 };
@@ -99,6 +100,17 @@ impl Policy {
             .map(|grants| self.rights(&rules, grants))
             .collect();
         Verdict(MessageKind::ALL.map(|kind| self.denied(kind, &rights)))
+    }
+
+    /// Returns the rule by which a message that is not denied passes; `None` if the default
+    /// permission lets it pass.
+    pub(super) fn allowing(&self, who: &Identity<'_>, message: Message<'_>) -> Option<usize> {
+        let Message { flow, kind, key } = message;
+        let rules = self.rules_about(flow, key);
+        let combinations = self.combinations(who).into_values();
+        let rights = combinations.map(|grants| self.rights(&rules, &grants));
+        let rights = rights.filter(|one| one.denied[kind as usize].is_none());
+        rights.filter_map(|one| one.allowed[kind as usize]).min()
     }
 
     /// Returns the combinations of subjects that fit a neighbour, with the policies of each.

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Decisions of access control in words, for people who write rules: the rule, policy and subject
+//! that decide about a message, and what would change the decision.
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use zonda_codec::{KeyExpr, ZenohId};
+
+use crate::config::{AccessControl, AccessRule, AccessSubject, Flow, MessageKind, Permission};
+
+use super::{
+    identity::{Identity, fitting},
+    policy::Policy,
+};
+
+/// Neighbour as rules know it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its id.
+    pub zid: Option<ZenohId>,
+    /// The user that it has proved to be.
+    pub user: Option<String>,
+    /// The common names in its certificate.
+    pub cert_names: Vec<String>,
+    /// The interfaces of this machine that its links use.
+    pub interfaces: Vec<String>,
+    /// The protocols of its links.
+    pub protocols: Vec<String>,
+}
+
+impl Neighbour {
+    fn identity(&self) -> Identity<'_> {
+        Identity {
+            zid: self.zid,
+            user: self.user.as_deref(),
+            cert_names: &self.cert_names,
+            interfaces: &self.interfaces,
+            protocols: &self.protocols,
+        }
+    }
+}
+
+/// Message between a neighbour and this node.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// Its direction.
+    pub flow: Flow,
+    /// Its kind.
+    pub kind: MessageKind,
+    /// Its key.
+    pub key: &'a KeyExpr<'a>,
+}
+
+/// Rule that decides about a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidingRule {
+    /// The id of the rule.
+    pub rule: String,
+    /// The policies that apply it to the neighbour.
+    pub policies: Vec<String>,
+    /// The subjects of these policies that fit the neighbour.
+    pub subjects: Vec<String>,
+}
+
+/// Decision about a message, and its cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// True if the message passes.
+    pub is_allowed: bool,
+    /// The rule that decides; `None` if the default permission does.
+    pub by: Option<DecidingRule>,
+    /// The subjects that fit the neighbour.
+    pub subjects: Vec<String>,
+    /// Changes that would let a denied message pass, a sentence each.
+    pub hints: Vec<String>,
+}
+
+/// Most hints about rules.
+const HINTS_MAX: usize = 5;
+
+/// Explains the decision of `control` about messages between a neighbour and this node.
+///
+/// ```
+/// use zonda_router::{Config, access::{Message, Neighbour, Rules}, config::{Flow, MessageKind}};
+///
+/// let config = Config::from_json5("{access_control: {enabled: true,
+///     rules: [{id: 'r', permission: 'allow', messages: ['put'], key_exprs: ['demo/**']}],
+///     subjects: [{id: 's', usernames: ['u1']}], policies: [{rules: ['r'], subjects: ['s']}]}}")
+///     .unwrap();
+/// let control = config.settings().access_control().ok().flatten().unwrap();
+/// let rules = Rules::new(control);
+/// let who = Neighbour { user: Some("u1".into()), ..Neighbour::default() };
+/// let key = zonda_codec::KeyExpr::new("demo/a").unwrap();
+/// let message = Message { flow: Flow::Ingress, kind: MessageKind::Put, key: &key };
+/// let explained = rules.explain(&who, message);
+/// assert!(explained.is_allowed);
+/// assert_eq!(explained.by.unwrap().rule, "r");
+/// ```
+pub struct Rules {
+    control: AccessControl,
+    policy: Policy,
+}
+
+impl Rules {
+    /// Compiles the rules, as a node does when it opens.
+    #[must_use]
+    pub fn new(control: AccessControl) -> Rules {
+        Rules {
+            policy: Policy::new(control.clone()),
+            control,
+        }
+    }
+
+    /// Explains the decision about a message, which is the one that a node with these rules makes.
+    #[must_use]
+    pub fn explain(&self, who: &Neighbour, message: Message<'_>) -> Explanation {
+        let Message { flow, kind, key } = message;
+        let identity = who.identity();
+        let fits = |subject: &AccessSubject| !fitting(subject, &identity).is_empty();
+        let all = self.control.subjects().iter().enumerate();
+        let all = all.filter(|(_, subject)| fits(subject));
+        let fitting: BTreeSet<usize> = all.map(|(place, _)| place).collect();
+        let cause = self.policy.judge(&identity, flow, Some(key)).cause(kind);
+        let is_allowed = cause.is_none();
+        let rule = match cause {
+            Some(denying) => denying,
+            None => self.policy.allowing(&identity, message),
+        };
+        let hints = match (is_allowed, rule) {
+            (true, _) => Vec::new(),
+            (false, Some(rule)) => vec![self.hint_of_denial(rule, kind)],
+            (false, None) => self.hints(&identity, &fitting, message),
+        };
+        Explanation {
+            is_allowed,
+            by: rule.map(|rule| self.deciding(rule, &fitting)),
+            subjects: self.ids(&fitting),
+            hints,
+        }
+    }
+
+    fn deciding(&self, rule: usize, fitting: &BTreeSet<usize>) -> DecidingRule {
+        let (mut policies, mut subjects) = (Vec::new(), BTreeSet::new());
+        for place in self.control.grants_of_rule(rule) {
+            let grant = &self.control.grants()[*place];
+            let of_both = grant.subjects().iter().copied();
+            let of_both: Vec<_> = of_both.filter(|one| fitting.contains(one)).collect();
+            if !of_both.is_empty() {
+                policies.push(grant.name().to_owned());
+                subjects.extend(of_both);
+            }
+        }
+        DecidingRule {
+            rule: self.control.rules()[rule].id().to_owned(),
+            policies,
+            subjects: self.ids(&subjects),
+        }
+    }
+
+    fn ids(&self, subjects: &BTreeSet<usize>) -> Vec<String> {
+        let all = self.control.subjects().iter().enumerate();
+        let all = all.filter(|(place, _)| subjects.contains(place));
+        all.map(|(_, subject)| subject.id().to_owned()).collect()
+    }
+
+    fn hint_of_denial(&self, rule: usize, kind: MessageKind) -> String {
+        format!(
+            "a denial wins over the other rights of the same subjects: take {} or the key out of rule {:?}",
+            kind.name(),
+            self.control.rules()[rule].id()
+        )
+    }
+
+    /// Returns hints for a message that no rule allows.
+    fn hints(
+        &self,
+        who: &Identity<'_>,
+        fitting: &BTreeSet<usize>,
+        message: Message<'_>,
+    ) -> Vec<String> {
+        let mut hints = Vec::new();
+        if fitting.is_empty() {
+            hints.extend(self.nearest_subject(who));
+        }
+        let rules = self.control.rules().iter().enumerate();
+        let near = rules.filter_map(|(place, rule)| self.near(place, rule, fitting, message));
+        hints.extend(near.take(HINTS_MAX));
+        if hints.is_empty() {
+            let Message { kind, key, .. } = message;
+            hints.push(format!(
+                "no rule is about {} on {key}: add one",
+                kind.name()
+            ));
+        }
+        hints
+    }
+
+    /// Returns the reason for which a rule that nearly allows a message does not.
+    fn near(
+        &self,
+        place: usize,
+        rule: &AccessRule,
+        fitting: &BTreeSet<usize>,
+        message: Message<'_>,
+    ) -> Option<String> {
+        let Message { flow, kind, key } = message;
+        let meets = rule.keys().iter().find(|own| own.intersects(key))?;
+        if rule.permission() == Permission::Deny {
+            return None;
+        }
+        let (id, kind_name) = (rule.id(), kind.name());
+        let includes = rule.keys().iter().any(|own| own.includes(key));
+        if !rule.messages().contains(&kind) {
+            let names: Vec<_> = rule.messages().iter().map(|kind| kind.name()).collect();
+            let names = names.join(", ");
+            return includes.then(|| {
+                format!("rule {id:?} allows {names} on that key: add {kind_name} to its messages")
+            });
+        }
+        if !includes {
+            return Some(format!(
+                "rule {id:?} allows it on {meets}, which does not include {key}"
+            ));
+        }
+        if !rule.flows().contains(&flow) {
+            let other = rule.flows().first().map_or("", |flow| flow.name());
+            return Some(format!("rule {id:?} allows it at {other} only"));
+        }
+        let grants = self.control.grants_of_rule(place);
+        let Some(grant) = grants.first().map(|first| &self.control.grants()[*first]) else {
+            return Some(format!("rule {id:?} allows it, but no policy applies it"));
+        };
+        let of: BTreeSet<usize> = grant.subjects().iter().copied().collect();
+        of.is_disjoint(fitting).then(|| {
+            let subjects: Vec<_> = self.ids(&of).iter().map(|id| format!("{id:?}")).collect();
+            format!(
+                "rule {id:?} allows it to {} (policy {:?}), which the neighbour is not",
+                subjects.join(", "),
+                grant.name()
+            )
+        })
+    }
+
+    /// Returns the subject that fits a neighbour but for the fewest lists, and these lists. Of
+    /// several, the one counts of which most lists fit.
+    fn nearest_subject(&self, who: &Identity<'_>) -> Option<String> {
+        let of = |subject: &AccessSubject| {
+            let lists = lists(subject, who).into_iter().flatten();
+            let (fitting, missing): (Vec<_>, Vec<_>) = lists.partition(|list| list.fits);
+            (missing, Reverse(fitting.len()), subject.id().to_owned())
+        };
+        let all = self.control.subjects().iter().map(of);
+        let (missing, _, id) = all.min_by_key(|(missing, fitting, _)| (missing.len(), *fitting))?;
+        let names: Vec<_> = missing.iter().map(|list| list.name).collect();
+        Some(format!(
+            "no subject fits the neighbour; {id:?} would, but for its {}",
+            names.join(" and ")
+        ))
+    }
+}
+
+/// List of a subject.
+struct List {
+    name: &'static str,
+    /// True if one of its items is one of the neighbour's.
+    fits: bool,
+}
+
+/// Returns the lists that a subject has.
+fn lists(subject: &AccessSubject, who: &Identity<'_>) -> [Option<List>; 5] {
+    let of_texts = |name, listed: Option<&[String]>, own: &[String]| {
+        let fits = listed?.iter().any(|item| own.contains(item));
+        Some(List { name, fits })
+    };
+    let user: Vec<String> = who.user.into_iter().map(str::to_owned).collect();
+    let zids = subject.zids().map(|zids| List {
+        name: "zids",
+        fits: who.zid.is_some_and(|zid| zids.contains(&zid)),
+    });
+    [
+        of_texts("interfaces", subject.interfaces(), who.interfaces),
+        of_texts(
+            "cert_common_names",
+            subject.cert_common_names(),
+            who.cert_names,
+        ),
+        of_texts("usernames", subject.usernames(), &user),
+        of_texts("link_protocols", subject.link_protocols(), who.protocols),
+        zids,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const PARTS: &str = "{enabled: true,
+        rules: [
+            {id: 'data', permission: 'allow', messages: ['put', 'declare_subscriber'], key_exprs: ['demo/**']},
+            {id: 'secret', permission: 'deny', messages: ['put'], key_exprs: ['demo/secret']},
+            {id: 'narrow', permission: 'allow', messages: ['query'], key_exprs: ['svc/one']},
+            {id: 'way', permission: 'allow', messages: ['reply'], flows: ['egress'], key_exprs: ['svc/**']},
+            {id: 'others', permission: 'allow', messages: ['delete'], key_exprs: ['other/**']},
+            {id: 'unused', permission: 'allow', messages: ['put'], key_exprs: ['free/**']}],
+        subjects: [{id: 's', usernames: ['u1']}, {id: 't', usernames: ['u2'], interfaces: ['eth0']}],
+        policies: [{id: 'p', rules: ['data', 'secret', 'narrow', 'way'], subjects: ['s']},
+                   {id: 'q', rules: ['others'], subjects: ['t']}]}";
+
+    fn rules() -> Rules {
+        let config = Config::router().with("access_control", PARTS);
+        let control = config.settings().access_control();
+        Rules::new(control.expect("it is complete").expect("it is on"))
+    }
+
+    fn explained(user: &str, kind: MessageKind, key: &str) -> Explanation {
+        let who = Neighbour {
+            user: Some(user.into()),
+            ..Neighbour::default()
+        };
+        let (flow, key) = (Flow::Ingress, KeyExpr::new(key).expect("a key"));
+        let key = &key;
+        rules().explain(&who, Message { flow, kind, key })
+    }
+
+    #[test]
+    fn the_deciding_rule_is_named_with_policy_and_subject() {
+        let allowed = explained("u1", MessageKind::Put, "demo/a");
+        assert!(allowed.is_allowed && allowed.hints.is_empty());
+        let by = DecidingRule {
+            rule: "data".into(),
+            policies: vec!["p".into()],
+            subjects: vec!["s".into()],
+        };
+        assert_eq!(allowed.by, Some(by));
+        let denied = explained("u1", MessageKind::Put, "demo/secret");
+        assert!(!denied.is_allowed);
+        assert_eq!(denied.by.map(|by| by.rule).as_deref(), Some("secret"));
+        assert!(denied.hints[0].contains("take put or the key out of rule \"secret\""));
+    }
+
+    #[test]
+    fn a_hint_names_what_is_missing() {
+        for (user, kind, key, hint) in [
+            (
+                "u1",
+                MessageKind::Put,
+                "**",
+                "rule \"data\" allows it on demo/**, which does not include **",
+            ),
+            (
+                "u1",
+                MessageKind::Delete,
+                "demo/a",
+                "add delete to its messages",
+            ),
+            (
+                "u1",
+                MessageKind::Reply,
+                "svc/one",
+                "rule \"way\" allows it at egress only",
+            ),
+            (
+                "u1",
+                MessageKind::Delete,
+                "other/a",
+                "allows it to \"t\" (policy \"q\"), which the neighbour is not",
+            ),
+            ("u1", MessageKind::Put, "free/a", "no policy applies it"),
+            (
+                "u1",
+                MessageKind::Put,
+                "nothing",
+                "no rule is about put on nothing",
+            ),
+            (
+                "u2",
+                MessageKind::Delete,
+                "other/a",
+                "\"t\" would, but for its interfaces",
+            ),
+            (
+                "u3",
+                MessageKind::Put,
+                "demo/a",
+                "\"s\" would, but for its usernames",
+            ),
+        ] {
+            let found = explained(user, kind, key);
+            assert!(!found.is_allowed && found.by.is_none(), "{key}: {found:?}");
+            assert!(
+                found.hints.iter().any(|one| one.contains(hint)),
+                "{hint}: {found:?}"
+            );
+        }
+    }
+}
