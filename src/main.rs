@@ -79,6 +79,8 @@ enum Command {
     /// Say what the access control of a configuration decides, and why
     #[command(subcommand, arg_required_else_help = true)]
     Acl(tools::Acl),
+    /// Show the neighbours of a router, what waits for them, and what stalls
+    Top(tools::Top),
     /// Make certificates for trying links that are encrypted
     #[command(subcommand, arg_required_else_help = true)]
     Tls(tools::Tls),
@@ -118,6 +120,7 @@ fn main() -> ExitCode {
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
         Command::Acl(acl) => acl.run(),
+        Command::Top(top) => top.run(),
         Command::Tls(tls) => tls.run(),
         Command::Bench(bench) => bench.run(),
         Command::Completions(completions) => completions.run(Cli::command()),

@@ -26,6 +26,7 @@ mod start;
 mod subscribe;
 mod sum;
 mod tls;
+mod top;
 
 pub use acl::Acl;
 pub use bench::Bench;
@@ -42,3 +43,4 @@ pub use scout::Scout;
 pub use shell::{Completions, Man};
 pub use subscribe::Subscribe;
 pub use tls::Tls;
+pub use top::Top;

@@ -30,5 +30,6 @@ mod thr;
 #[cfg(feature = "tls")]
 mod tls;
 mod tools;
+mod top;
 mod usage;
 mod values;
