@@ -3,6 +3,9 @@
 
 #[cfg(feature = "top")]
 mod live;
+#[cfg(not(feature = "top"))]
+#[path = "plain.rs"]
+mod live;
 mod rows;
 mod snapshot;
 mod why;
@@ -187,7 +190,6 @@ impl Top {
             })?,
         };
         let mut asker = Asker::begin(session, whom)?;
-        #[cfg(feature = "top")]
         if !self.once && !self.connection.json && live::is_possible() {
             return live::run(asker, self.interval, self.why, interrupt);
         }
