@@ -49,7 +49,7 @@ fn a_decision_names_rule_policy_and_subject() {
          \x20 subjects of the neighbour: \"s\"\n\
          egress: denied by rule \"secret\" of policy \"p\" for subject \"s\"\n\
          \x20 subjects of the neighbour: \"s\"\n\
-         \x20 a denial wins over the other rights of the same subjects: take put or the key out of rule \"secret\""
+         \x20 a denial wins over the other rights of the same subjects: take put or the key out of \"secret\""
     );
     let allowed = ["--user", "u1", "--flow", "ingress", "put", "demo/secret"];
     assert_eq!(test(&file, &allowed).0, Some(0));

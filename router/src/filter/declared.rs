@@ -18,7 +18,7 @@ use super::{
     bind::bound,
     bound::decide,
     contract::MessageView,
-    refused::{RefusedBody, RefusedId},
+    refused::{RefusedBody, RefusedId, forget, remember},
 };
 
 impl MessageView {
@@ -93,14 +93,13 @@ fn passes(state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
     let passes = is_entity_permitted(state, face, kind, &key, declare.qos);
     // a router of the mesh relays the declarations of others, whose ids are not its own
     let of_mesh = state.table.relation(face) == Some(Relation::RouterToRouter);
-    if let Some(face) = state.faces.get_mut(&face).filter(|_| !of_mesh) {
-        let id = RefusedId::Entity(kind, id);
-        match passes {
-            true => drop(face.refused.remove(id)),
-            false => {
-                let key = key.as_str().into();
-                face.refused.insert(id, RefusedBody::Entity { key, info });
-            }
+    let id = RefusedId::Entity(kind, id);
+    match (of_mesh, passes) {
+        (true, _) => {}
+        (false, true) => drop(forget(state, face, id)),
+        (false, false) => {
+            let key = key.as_str().into();
+            remember(state, face, id, RefusedBody::Entity { key, info });
         }
     }
     passes
@@ -114,8 +113,7 @@ fn end_passes(
     expr: Option<WireExpr<'_>>,
     qos: Qos,
 ) -> bool {
-    let neighbour = state.faces.get_mut(&face);
-    if neighbour.is_some_and(|face| face.refused.remove(id)) {
+    if forget(state, face, id) {
         return false;
     }
     let RefusedId::Entity(kind, _) = id else {
@@ -173,9 +171,7 @@ pub(super) fn is_in_data(options: InterestOptions) -> bool {
 /// interest is kept for other filters.
 fn sees_tokens(state: &mut State, face: FaceId, interest: &Interest<'_>) -> bool {
     let id = RefusedId::Interest(interest.id);
-    if let Some(face) = state.faces.get_mut(&face) {
-        face.refused.remove(id);
-    }
+    forget(state, face, id);
     let is_final = interest.mode == InterestMode::Final;
     if is_final || !interest.options.contains(InterestOptions::TOKENS) {
         return true;
@@ -189,14 +185,13 @@ fn sees_tokens(state: &mut State, face: FaceId, interest: &Interest<'_>) -> bool
         None => None,
     };
     let permitted = is_interest_permitted(state, face, interest.mode, key.as_ref(), interest.qos);
-    let neighbour = state.faces.get_mut(&face);
-    if let Some(face) = neighbour.filter(|_| !permitted && interest.mode != InterestMode::Current) {
+    if !permitted && interest.mode != InterestMode::Current {
         let body = RefusedBody::Interest {
             key: key.map(|key| key.as_str().into()),
             mode: interest.mode,
             options: interest.options,
         };
-        face.refused.insert(id, body);
+        remember(state, face, id, body);
     }
     permitted
 }

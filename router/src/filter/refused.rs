@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use zonda_codec::{InterestMode, InterestOptions, QueryableInfo};
 
-use crate::table::Kind;
+use crate::{
+    node::state::State,
+    table::{FaceId, Kind},
+};
 
 /// Most bytes of what is kept for a neighbour, each entry with [`OVERHEAD`].
 const BYTES_MAX: usize = 1 << 20;
@@ -56,23 +59,20 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// Inserts one, instead of an earlier one with this id.
-    pub(super) fn insert(&mut self, id: RefusedId, body: RefusedBody) {
-        self.remove(id);
-        let bytes = self.bytes + body.bytes();
-        if bytes > BYTES_MAX {
-            self.is_incomplete = true;
-            return;
-        }
-        self.bytes = bytes;
+    fn has_room(&self, body: &RefusedBody) -> bool {
+        self.bytes + body.bytes() <= BYTES_MAX
+    }
+
+    fn insert(&mut self, id: RefusedId, body: RefusedBody) {
+        self.bytes += body.bytes();
         self.all.insert(id, body);
     }
 
-    /// Removes one. Returns true if it was kept.
-    pub(super) fn remove(&mut self, id: RefusedId) -> bool {
-        let removed = self.all.remove(&id);
-        self.bytes -= removed.as_ref().map_or(0, RefusedBody::bytes);
-        removed.is_some()
+    /// Removes one, and returns its bytes.
+    fn remove(&mut self, id: RefusedId) -> Option<usize> {
+        let bytes = self.all.remove(&id)?.bytes();
+        self.bytes -= bytes;
+        Some(bytes)
     }
 
     /// Returns copies of all, in the order of their ids.
@@ -86,10 +86,43 @@ impl Refused {
         self.all.get(&id) == Some(body)
     }
 
+    /// Returns the bytes of all.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns true if there was no room for one.
     pub(super) fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
+}
+
+/// Remembers a refused declaration or interest of a neighbour instead of an earlier one with this
+/// id, as far as the neighbour may have more memory.
+pub(super) fn remember(state: &mut State, face: FaceId, id: RefusedId, body: RefusedBody) {
+    forget(state, face, id);
+    let State { table, faces, .. } = state;
+    let Some(neighbour) = faces.get_mut(&face) else {
+        return;
+    };
+    let refused = &mut neighbour.refused;
+    if refused.has_room(&body) && table.charge_refused(face, body.bytes()) {
+        refused.insert(id, body);
+    } else {
+        refused.is_incomplete = true;
+    }
+}
+
+/// Forgets a refused declaration or interest. Returns true if it was remembered.
+pub(super) fn forget(state: &mut State, face: FaceId, id: RefusedId) -> bool {
+    let State { table, faces, .. } = state;
+    let neighbour = faces.get_mut(&face);
+    let bytes = neighbour.and_then(|neighbour| neighbour.refused.remove(id));
+    if let Some(bytes) = bytes {
+        table.discharge_refused(face, bytes);
+    }
+    bytes.is_some()
 }
 
 #[cfg(test)]
@@ -104,21 +137,18 @@ mod tests {
         };
         let id = |id| RefusedId::Entity(Kind::Subscriber, id);
         let mut refused = Refused::default();
-        for number in 0..2_000 {
+        let mut number = 0;
+        while refused.has_room(&body(1_000)) {
             refused.insert(id(number), body(1_000));
+            number += 1;
         }
-        let kept = refused.all().len();
-        assert!((900..1_000).contains(&kept), "{kept}");
-        assert!(refused.is_incomplete() && !refused.has(id(1_999), &body(1_000)));
-        // An id that is used again counts once, and what is removed makes room.
-        refused.insert(id(0), body(1));
-        refused.insert(id(1_999), body(900));
-        assert!(refused.has(id(0), &body(1)) && refused.has(id(1_999), &body(900)));
-        for number in 0..2_000 {
-            assert_eq!(
-                refused.remove(id(number)),
-                number < kept as u32 || number == 1_999
-            );
+        assert!((900..1_000).contains(&number), "{number}");
+        // One that is removed makes room.
+        assert_eq!(refused.remove(id(0)), Some(1_000 + OVERHEAD));
+        assert_eq!(refused.remove(id(0)), None);
+        assert!(refused.has_room(&body(1_000)) && !refused.has(id(0), &body(1_000)));
+        for left in 1..number {
+            assert!(refused.remove(id(left)).is_some());
         }
         assert_eq!(refused.bytes, 0);
     }

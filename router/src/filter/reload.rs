@@ -19,7 +19,7 @@ use crate::{
 use super::{
     declared::{is_entity_permitted, is_in_data, is_interest_permitted},
     gate::gate_of,
-    refused::{RefusedBody, RefusedId},
+    refused::{RefusedBody, RefusedId, forget, remember},
 };
 
 /// Declarations that are decided about while the node is locked once.
@@ -140,8 +140,8 @@ fn permit(state: &mut State, face: FaceId, id: RefusedId, body: &RefusedBody) {
         }
         _ => false,
     };
-    if let Some(face) = state.faces.get_mut(&face).filter(|_| is_permitted) {
-        face.refused.remove(id);
+    if is_permitted {
+        forget(state, face, id);
     }
 }
 
@@ -171,13 +171,11 @@ fn refuse(state: &mut State, face: FaceId, one: &InForce) {
             Kind::Token => Declaration::UndeclareToken { id, key: wire_expr },
         },
     );
-    if let Some(face) = state.faces.get_mut(&face) {
-        let body = RefusedBody::Entity {
-            key: key.as_str().into(),
-            info: *info,
-        };
-        face.refused.insert(RefusedId::Entity(*kind, id), body);
-    }
+    let body = RefusedBody::Entity {
+        key: key.as_str().into(),
+        info: *info,
+    };
+    remember(state, face, RefusedId::Entity(*kind, id), body);
 }
 
 /// Ends an interest in tokens that the filters refuse now. If it is in data, too, it goes on
@@ -209,14 +207,12 @@ fn refuse_tokens(state: &mut State, face: FaceId, one: &TokenInterest) {
         let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
         take(state, face, &interest(id, mode, data, wire_expr));
     }
-    if let Some(face) = state.faces.get_mut(&face) {
-        let body = RefusedBody::Interest {
-            key: key.as_ref().map(|key| Box::from(&**key)),
-            mode,
-            options,
-        };
-        face.refused.insert(RefusedId::Interest(id), body);
-    }
+    let body = RefusedBody::Interest {
+        key: key.as_ref().map(|key| Box::from(&**key)),
+        mode,
+        options,
+    };
+    remember(state, face, RefusedId::Interest(id), body);
 }
 
 /// Passes a declaration of a neighbour to the table.

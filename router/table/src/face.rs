@@ -64,6 +64,8 @@ pub(super) struct Face {
     key_memory: usize,
     /// Bytes of those keys that have ids.
     id_memory: usize,
+    /// Bytes of its refused declarations, which the node remembers.
+    refused_memory: usize,
     /// Number of keys with wildcards on which the face declared entities.
     wild_keys: usize,
     /// True if a kept route leads, or led, to the face.
@@ -93,6 +95,7 @@ impl Face {
             is_noted_as_source: false,
             key_memory: 0,
             id_memory: 0,
+            refused_memory: 0,
             wild_keys: 0,
             is_on_routes: false,
             counters: FaceCounters::default(),
@@ -104,6 +107,23 @@ impl Face {
     /// Returns the bytes of memory of the keys that have ids.
     pub(super) const fn id_memory(&self) -> usize {
         self.id_memory
+    }
+
+    /// Returns the bytes of memory of the refused declarations that the node remembers.
+    pub(super) const fn refused_memory(&self) -> usize {
+        self.refused_memory
+    }
+
+    /// Counts the memory of a refused declaration among that of its keys.
+    pub(super) const fn charge_refused(&mut self, memory: usize) {
+        self.refused_memory += memory;
+        self.charge(memory, false);
+    }
+
+    /// Takes back what [`charge_refused`](Self::charge_refused) counted.
+    pub(super) const fn discharge_refused(&mut self, memory: usize) {
+        self.refused_memory -= memory;
+        self.discharge(memory, false);
     }
 
     /// Returns the bytes of memory of the keys that the face declared, and of what was declared to it.

@@ -130,7 +130,8 @@ impl ForwardingTable {
     /// Returns the approximate bytes of memory that it holds: declarations, interests and announced ids.
     pub fn memory(&self) -> usize {
         let keys = self.interests.memory() + self.wants.memory() + self.topology.id_memory();
-        self.entities.memory() + keys + self.kept.memory() + self.mesh.memory()
+        let refused = self.topology.refused_memory();
+        self.entities.memory() + keys + self.kept.memory() + self.mesh.memory() + refused
     }
 
     /// Returns the bytes of memory that it holds because of one neighbour and of the routers behind

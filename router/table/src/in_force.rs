@@ -37,6 +37,18 @@ pub struct TokenInterest {
 }
 
 impl ForwardingTable {
+    /// Counts the memory of a refused declaration that the node remembers for a neighbour; false if
+    /// the neighbour may have no more.
+    pub fn charge_refused(&mut self, face: FaceId, memory: usize) -> bool {
+        let limits = self.limits;
+        self.topology.charge_refused(face, memory, &limits)
+    }
+
+    /// Takes back what [`charge_refused`](Self::charge_refused) counted.
+    pub fn discharge_refused(&mut self, face: FaceId, memory: usize) {
+        self.topology.discharge_refused(face, memory);
+    }
+
     /// Returns the declarations of a neighbour, in the order of their kinds and ids; none of a
     /// router of the mesh, whose declarations are those of the routers behind it.
     pub fn in_force(&self, face: FaceId) -> Vec<InForce> {

@@ -14,7 +14,7 @@ use crate::{
     gateways::KnownNode,
     ids::Learned,
     kind::Kind,
-    limits::key_memory,
+    limits::{Limits, key_memory},
     policy::Relation,
     slots::Slots,
 };
@@ -41,6 +41,8 @@ pub(super) struct Topology {
     admin: Option<FaceId>,
     /// Bytes of memory of the keys behind all neighbours' ids.
     id_memory: usize,
+    /// Bytes of all refused declarations that the node remembers.
+    refused_memory: usize,
     /// True if no message passes between two served peers that connect from now on.
     keeps_peers_apart: bool,
     /// Slots of served peers that list other routers.
@@ -62,6 +64,7 @@ impl Topology {
             groups: Vec::new(),
             admin: None,
             id_memory: 0,
+            refused_memory: 0,
             keeps_peers_apart: false,
             listing: BTreeSet::new(),
             shared: BTreeSet::new(),
@@ -120,6 +123,7 @@ impl Topology {
         let slot = face.index;
         let gone = self.faces.reserve(slot)?;
         self.id_memory -= gone.id_memory();
+        self.refused_memory -= gone.refused_memory();
         if let Some(generation) = self.generations.get_mut(slot as usize) {
             *generation = generation.wrapping_add(1);
         }
@@ -206,6 +210,32 @@ impl Topology {
     /// Returns the bytes of memory of the keys behind all neighbours' ids.
     pub(super) const fn id_memory(&self) -> usize {
         self.id_memory
+    }
+
+    /// Returns the bytes of memory of the refused declarations that the node remembers.
+    pub(super) const fn refused_memory(&self) -> usize {
+        self.refused_memory
+    }
+
+    /// Counts a refused declaration of a face; false if the face may have no more.
+    pub(super) fn charge_refused(&mut self, face: FaceId, memory: usize, limits: &Limits) -> bool {
+        let Some(found) = self.face_mut(face) else {
+            return false;
+        };
+        if found.is_full(0, 1, memory, limits) {
+            return false;
+        }
+        found.charge_refused(memory);
+        self.refused_memory += memory;
+        true
+    }
+
+    /// Takes back what [`charge_refused`](Self::charge_refused) counted.
+    pub(super) fn discharge_refused(&mut self, face: FaceId, memory: usize) {
+        if let Some(found) = self.face_mut(face) {
+            found.discharge_refused(memory);
+            self.refused_memory -= memory;
+        }
     }
 
     /// Records an id that a neighbour declared for a key.

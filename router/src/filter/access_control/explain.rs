@@ -11,7 +11,7 @@ use crate::config::{AccessControl, AccessRule, AccessSubject, Flow, MessageKind,
 
 use super::{
     identity::{Identity, fitting},
-    policy::Policy,
+    policy::{About, Policy},
 };
 
 /// Neighbour as rules know it.
@@ -30,7 +30,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    fn identity(&self) -> Identity<'_> {
+    pub(super) fn identity(&self) -> Identity<'_> {
         Identity {
             zid: self.zid,
             user: self.user.as_deref(),
@@ -121,29 +121,54 @@ impl Rules {
         let all = self.control.subjects().iter().enumerate();
         let all = all.filter(|(_, subject)| fits(subject));
         let fitting: BTreeSet<usize> = all.map(|(place, _)| place).collect();
+        // The decision, then the rules behind it.
         let cause = self.policy.judge(&identity, flow, Some(key)).cause(kind);
-        let is_allowed = cause.is_none();
-        let rule = match cause {
-            Some(denying) => denying,
-            None => self.policy.allowing(&identity, message),
+        let is_open = self.control.default_permission() == Permission::Allow;
+        let about = self.policy.about(&identity, message);
+        let by = match cause {
+            Some(denying) => denying.map(|rule| self.deciding(rule, &fitting)),
+            None if is_open => None,
+            None => self.allowing(&about),
         };
-        let hints = match (is_allowed, rule) {
-            (true, _) => Vec::new(),
-            (false, Some(rule)) => vec![self.hint_of_denial(rule, kind)],
-            (false, None) => self.hints(&identity, &fitting, message),
-        };
+        let mut hints = Vec::new();
+        if cause.is_some() {
+            let denying = self.of(&about, Permission::Deny);
+            hints.extend(self.hint_of_denials(&denying, kind));
+            if !is_open && self.of(&about, Permission::Allow).is_empty() {
+                hints.extend(self.hints(&identity, &fitting, message));
+            }
+        }
         Explanation {
-            is_allowed,
-            by: rule.map(|rule| self.deciding(rule, &fitting)),
+            is_allowed: cause.is_none(),
+            by,
             subjects: self.ids(&fitting),
             hints,
         }
     }
 
+    /// Returns the rule that allows a message to a combination of subjects that no rule denies it.
+    fn allowing(&self, about: &[About]) -> Option<DecidingRule> {
+        about.iter().find_map(|one| {
+            let one_only = std::slice::from_ref(one);
+            let is_denied = !self.of(one_only, Permission::Deny).is_empty();
+            let allows = self.of(one_only, Permission::Allow);
+            let rule = allows.first().filter(|_| !is_denied)?;
+            Some(self.deciding(*rule, &one.subjects))
+        })
+    }
+
+    /// Returns the rules with a permission.
+    fn of(&self, about: &[About], permission: Permission) -> BTreeSet<usize> {
+        let rules = about.iter().flat_map(|one| one.rules.iter().copied());
+        let has = |place: &usize| self.control.rules()[*place].permission() == permission;
+        rules.filter(has).collect()
+    }
+
+    /// Returns a rule with the policies that apply it to one of these subjects.
     fn deciding(&self, rule: usize, fitting: &BTreeSet<usize>) -> DecidingRule {
         let (mut policies, mut subjects) = (Vec::new(), BTreeSet::new());
-        for place in self.control.grants_of_rule(rule) {
-            let grant = &self.control.grants()[*place];
+        let all = self.control.grants_of_rule(rule).iter();
+        for grant in all.map(|place| &self.control.grants()[*place]) {
             let of_both = grant.subjects().iter().copied();
             let of_both: Vec<_> = of_both.filter(|one| fitting.contains(one)).collect();
             if !of_both.is_empty() {
@@ -164,12 +189,16 @@ impl Rules {
         all.map(|(_, subject)| subject.id().to_owned()).collect()
     }
 
-    fn hint_of_denial(&self, rule: usize, kind: MessageKind) -> String {
-        format!(
-            "a denial wins over the other rights of the same subjects: take {} or the key out of rule {:?}",
-            kind.name(),
-            self.control.rules()[rule].id()
-        )
+    fn hint_of_denials(&self, rules: &BTreeSet<usize>, kind: MessageKind) -> Option<String> {
+        let names = rules.iter().map(|rule| self.control.rules()[*rule].id());
+        let names: Vec<_> = names.map(|id| format!("{id:?}")).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "a denial wins over the other rights of the same subjects: take {} or the key out of {}",
+                kind.name(),
+                names.join(" and ")
+            )
+        })
     }
 
     /// Returns hints for a message that no rule allows.
@@ -337,7 +366,38 @@ mod tests {
         let denied = explained("u1", MessageKind::Put, "demo/secret");
         assert!(!denied.is_allowed);
         assert_eq!(denied.by.map(|by| by.rule).as_deref(), Some("secret"));
-        assert!(denied.hints[0].contains("take put or the key out of rule \"secret\""));
+        assert!(denied.hints[0].contains("take put or the key out of \"secret\""));
+    }
+
+    #[test]
+    fn the_subject_that_allows_it_is_named_and_no_other() {
+        let parts = "{enabled: true,
+            rules: [{id: 'yes', permission: 'allow', messages: ['put'], key_exprs: ['a']},
+                    {id: 'no', permission: 'deny', messages: ['put'], key_exprs: ['a']}],
+            subjects: [{id: 's', usernames: ['u1']}, {id: 't', interfaces: ['lo']}],
+            policies: [{rules: ['yes'], subjects: ['s', 't']}, {rules: ['no'], subjects: ['s']}]}";
+        let explain = |default: &str| {
+            let config = Config::router().with("access_control", parts);
+            let config = config.with("access_control/default_permission", default);
+            let control = config.settings().access_control();
+            let rules = Rules::new(control.expect("it is complete").expect("it is on"));
+            let who = Neighbour {
+                user: Some("u1".into()),
+                interfaces: vec!["lo".into()],
+                ..Neighbour::default()
+            };
+            let (flow, kind) = (Flow::Ingress, MessageKind::Put);
+            let key = &KeyExpr::new("a").expect("a key");
+            rules.explain(&who, Message { flow, kind, key })
+        };
+        let by = explain("'deny'").by.expect("a rule");
+        assert_eq!(
+            (by.rule.as_str(), by.subjects),
+            ("yes", vec!["t".to_owned()])
+        );
+        // With the default to allow, no rule is needed.
+        let open = explain("'allow'");
+        assert!(open.is_allowed && open.by.is_none(), "{open:?}");
     }
 
     #[test]

@@ -16,7 +16,11 @@ use crate::config::{
     AccessControl, AccessMode, AccessSubject, Config, Flow, MessageKind, Permission,
 };
 
-use super::{identity::Identity, policy::Policy};
+use super::{
+    explain::{self, Neighbour, Rules},
+    identity::fitting,
+    policy::Policy,
+};
 
 const KEYS: [&str; 20] = [
     "a", "b", "a/b", "a/b/c", "a/*", "a/**", "**", "*", "*/b", "a/*/c", "**/c", "@x", "@x/**",
@@ -28,28 +32,6 @@ const USERS: [&str; 2] = ["u1", "u2"];
 const NAMES: [&str; 2] = ["n1", "n2"];
 const PROTOCOLS: [&str; 2] = ["tcp", "tls"];
 const ZIDS: [&str; 3] = ["a1", "b2", "c3"];
-
-/// Properties of a random neighbour.
-#[derive(Debug, Clone)]
-struct Neighbour {
-    zid: ZenohId,
-    user: Option<String>,
-    cert_names: Vec<String>,
-    interfaces: Vec<String>,
-    protocols: Vec<String>,
-}
-
-impl Neighbour {
-    fn identity(&self) -> Identity<'_> {
-        Identity {
-            zid: Some(self.zid),
-            user: self.user.as_deref(),
-            cert_names: &self.cert_names,
-            interfaces: &self.interfaces,
-            protocols: &self.protocols,
-        }
-    }
-}
 
 /// One item of each list of a subject.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -70,7 +52,7 @@ impl Expanded {
             && is_in(&self.cert_name, &who.cert_names)
             && is_in(&self.protocol, &who.protocols)
             && (self.user.is_none() || self.user == who.user)
-            && self.zid.is_none_or(|zid| zid == who.zid)
+            && self.zid.is_none_or(|zid| Some(zid) == who.zid)
     }
 }
 
@@ -246,7 +228,7 @@ fn neighbour() -> impl Strategy<Value = Neighbour> {
         names(PROTOCOLS, 1),
     );
     parts.prop_map(|(zid, user, cert_names, interfaces, protocols)| Neighbour {
-        zid: zid.parse().expect("an id"),
+        zid: Some(zid.parse().expect("an id")),
         user: user.map(str::to_owned),
         cert_names,
         interfaces,
@@ -269,6 +251,43 @@ proptest! {
                     let naive = passes(&control, &who, &message);
                     let ours = verdict.cause(kind).is_none();
                     prop_assert_eq!(ours, naive, "{:?} {:?} {}", flow, kind, text);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn an_explanation_is_that_of_the_decision(control in control(), who in neighbour()) {
+        let rules = Rules::new(control.clone());
+        let is_open = control.default_permission() == Permission::Allow;
+        for text in KEYS {
+            let key = &KeyExpr::new(text).expect("a key expression");
+            for flow in [Flow::Ingress, Flow::Egress] {
+                for kind in MessageKind::ALL {
+                    let naive = passes(&control, &who, &Message { kind, flow, key });
+                    let found = rules.explain(&who, explain::Message { flow, kind, key });
+                    prop_assert_eq!(found.is_allowed, naive);
+                    prop_assert_eq!(found.hints.is_empty(), naive, "{:?}", found);
+                    let Some(by) = found.by else {
+                        prop_assert_eq!(is_open, naive, "{:?} {:?} {}", flow, kind, text);
+                        continue;
+                    };
+                    // The rule is about the message, and a policy has it and a subject that fits.
+                    let rule = control.rules().iter().find(|rule| rule.id() == by.rule);
+                    let rule = rule.expect("a rule of these");
+                    prop_assert_eq!(rule.permission() == Permission::Allow, naive);
+                    prop_assert!(rule.messages().contains(&kind) && rule.flows().contains(&flow));
+                    prop_assert!(rule.keys().iter().any(|own| own.intersects(key)));
+                    prop_assert!(!by.policies.is_empty() && !by.subjects.is_empty());
+                    for id in &by.subjects {
+                        let mut all = control.subjects().iter();
+                        let subject = all.find(|subject| subject.id() == id).expect("one of these");
+                        prop_assert!(!fitting(subject, &who.identity()).is_empty());
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 //! The compiled rules, and their decision about a neighbour, a direction and a key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use zonda_codec::KeyExpr;
 
@@ -102,15 +102,33 @@ impl Policy {
         Verdict(MessageKind::ALL.map(|kind| self.denied(kind, &rights)))
     }
 
-    /// Returns the rule by which a message that is not denied passes; `None` if the default
-    /// permission lets it pass.
-    pub(super) fn allowing(&self, who: &Identity<'_>, message: Message<'_>) -> Option<usize> {
+    /// Returns the rules that decide about a message to or from a neighbour if it may be denied: the
+    /// combinations of its subjects, each with its policies and its rules about the message.
+    pub(super) fn about(&self, who: &Identity<'_>, message: Message<'_>) -> Vec<About> {
         let Message { flow, kind, key } = message;
         let rules = self.rules_about(flow, key);
-        let combinations = self.combinations(who).into_values();
-        let rights = combinations.map(|grants| self.rights(&rules, &grants));
-        let rights = rights.filter(|one| one.denied[kind as usize].is_none());
-        rights.filter_map(|one| one.allowed[kind as usize]).min()
+        let combinations = self.combinations(who).into_iter();
+        let about = combinations.map(|(combination, grants)| {
+            let subjects = self.control.subjects().iter().enumerate();
+            let subjects =
+                subjects.filter(|(_, subject)| fitting(subject, who).contains(&combination));
+            let subjects = subjects.map(|(place, _)| place).collect();
+            let is_about = |place: &usize| {
+                let rule = self.control.rules().get(*place);
+                let mut by = self.control.grants_of_rule(*place).iter();
+                rule.is_some_and(|rule| rule.messages().contains(&kind))
+                    && by.any(|grant| grants.binary_search(grant).is_ok())
+            };
+            let rules = rules.iter().copied().filter(is_about).collect();
+            About {
+                rules,
+                grants,
+                subjects,
+            }
+        });
+        let mut about: Vec<_> = about.collect();
+        about.sort_unstable();
+        about
     }
 
     /// Returns the combinations of subjects that fit a neighbour, with the policies of each.
@@ -184,6 +202,17 @@ impl Policy {
         });
         (!is_allowed).then_some(of_rule)
     }
+}
+
+/// Policies of a combination of subjects, and their rules about a message.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct About {
+    /// Places of the rules, in ascending order.
+    pub(super) rules: Vec<usize>,
+    /// Places of the policies, in ascending order.
+    pub(super) grants: Vec<usize>,
+    /// Places of the subjects.
+    pub(super) subjects: BTreeSet<usize>,
 }
 
 /// First rule that allows and that denies each kind of message, for one combination.

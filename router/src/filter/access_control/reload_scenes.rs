@@ -18,6 +18,9 @@ use super::scenes::{Site, is_wanted, publish, subscribe_known, until_wanted, wit
 
 const EVERYTHING: &str = "default_permission: 'allow', rules: [], subjects: [], policies: []";
 
+/// Time for the end of a client.
+const PATIENCE_OF_CLOSE: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Returns access control that denies these messages to the client `c5` in one direction.
 fn denies(messages: &str, flow: &str, key: &str) -> String {
     format!(
@@ -245,5 +248,38 @@ fn a_reload_loses_and_doubles_no_message() {
     let expected: Vec<_> = (0..MESSAGES).map(len).collect();
     assert!(got.got() == expected, "each once, in order");
     assert_eq!(site.connected(), 2);
+    site.close();
+}
+
+/// A neighbour without any right that declares without end costs a bounded memory, which counts as
+/// its own and is free once it has gone.
+#[test]
+fn refused_declarations_take_a_bounded_memory() {
+    let mut site = Site::new("rules: [], subjects: [], policies: []");
+    let c5 = site.client("c5");
+    let remembered = |site: &Site| {
+        let state = site.router.shared.state.lock();
+        let refused = state.faces.values().map(|face| face.refused.bytes());
+        (refused.sum::<usize>(), state.table.memory())
+    };
+    let before = remembered(&site).1;
+    const KEYS: u64 = 4_000;
+    let long = "a/long/key".repeat(30);
+    for n in 0..KEYS {
+        subscribe(&site.clients[c5], &format!("{long}/{n}"));
+    }
+    until("all are refused", || {
+        site.count(&ACCESS_MESSAGES, "message", "declare_subscriber") >= KEYS
+    });
+    let (bytes, held) = remembered(&site);
+    assert!((1_000_000..=1 << 20).contains(&bytes), "{bytes}");
+    assert!(held - before >= bytes, "{held}");
+    let usage = site.router.usage();
+    assert!(usage.largest.tables >= bytes, "{usage:?}");
+    // A reload names a neighbour of which not all is remembered.
+    assert_eq!(site.reload(EVERYTHING).forgotten, 1);
+    let gone = site.clients.remove(c5);
+    let _ = gone.close_blocking(PATIENCE_OF_CLOSE);
+    until("its memory is free", || remembered(&site).1 <= before);
     site.close();
 }
