@@ -2,8 +2,7 @@
 //! Tests of `access_control` in a router: one table of kinds of messages, keys and clients, which
 //! has the same results at our router and at theirs, for clients of either system.
 
-use std::collections::BTreeMap;
-use std::thread;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use zonda::config::WhatAmI;
@@ -48,10 +47,10 @@ const SUBSCRIBED: [&str; 5] = [
 const PUBLISHED: [&str; 4] = ["data/x", "data/secret/y", "data/in/z", "other/o"];
 const ANSWERED: [&str; 3] = ["svc/one", "svc/a/b", "data/q"];
 const ASKED: [&str; 4] = ["svc/one", "svc/*", "svc/a/b", "data/q"];
-const ALIVE: [&str; 3] = ["live/**", "dead/**", "**"];
+/// Number of queries for tokens, of which the answers together count.
+const ALIVE_QUERIES: usize = 10;
 
-/// Time for liveliness subscribers, whose messages another one follows at no priority.
-const SETTLES: Duration = Duration::from_millis(300);
+const ALIVE: [&str; 3] = ["live/**", "dead/**", "**"];
 
 /// A client with everything that it declares.
 struct Client {
@@ -84,7 +83,8 @@ impl Client {
     }
 }
 
-/// Publishes marks of each client until all clients have had one of each with this seed.
+/// Publishes marks of each client until all clients have had one of each with this seed. They follow
+/// all that was declared before, which has a higher priority.
 fn all_are_there(clients: &[Client], seed: u64) {
     for from in clients {
         let key = format!("end/{}", from.name);
@@ -94,8 +94,8 @@ fn all_are_there(clients: &[Client], seed: u64) {
             until("the mark comes", || {
                 from.party
                     .publish(&key, Service::BLOCK, &Message::put(mark));
-                let next = to.end.next_within(Duration::from_millis(100));
-                next.is_some_and(comes)
+                let next = || to.end.next_within(Duration::from_millis(100));
+                std::iter::from_fn(next).any(comes)
             });
         }
     }
@@ -117,15 +117,18 @@ fn table(party: fn(&Setup) -> Party, router: &Router) -> Rows {
         let names = ["live", "dead"].map(|chunk| format!("{chunk}/{}", client.name));
         names.map(|name| client.party.token(&name))
     });
-    thread::sleep(SETTLES);
+    all_are_there(&clients, 2);
     add_publications(&clients, &mut rows);
     add_queries(&clients, &mut rows);
     tokens.into_iter().flatten().for_each(Alive::undeclare);
-    thread::sleep(SETTLES);
+    all_are_there(&clients, 4);
     for client in &clients {
         let name = client.name;
         for (key, watch) in &client.watches {
-            rows.insert(format!("{name} watches {key}"), seen_by(watch));
+            // the reference's client may report a token again when the session asks for it
+            let mut seen = seen_by(watch);
+            seen.dedup();
+            rows.insert(format!("{name} watches {key}"), seen);
         }
     }
     rows
@@ -147,7 +150,7 @@ fn add_publications(clients: &[Client], rows: &mut Rows) {
             party.publish(key, Service::BLOCK, &Message::delete());
         }
     }
-    all_are_there(clients, 2);
+    all_are_there(clients, 3);
     for client in clients {
         let name = client.name;
         for (key, subscription) in &client.subscriptions {
@@ -180,9 +183,12 @@ fn add_queries(clients: &[Client], rows: &mut Rows) {
             rows.insert(format!("{name} asks {key}"), row);
         }
         for key in ALIVE {
+            // under load the reference's client may miss some of the answers to one query
+            let answers = (0..ALIVE_QUERIES).flat_map(|_| party.alive(key).keys());
+            let all: BTreeSet<_> = answers.collect();
             rows.insert(
                 format!("{name} asks for tokens {key}"),
-                party.alive(key).keys(),
+                all.into_iter().collect(),
             );
         }
     }
