@@ -269,7 +269,7 @@ rows! {
         "rates above which messages are dropped: items with `messages` (put, delete, query, reply), `rules` and, if they are not for \
          all, `flows` (ingress, egress), `interfaces`, `link_protocols` (all links to a neighbour have to match), `zids` of neighbours. \
          A rule has `key_expr` and `freq`, the messages per second on all keys that intersect it together, or with `per_key: true`, \
-         which is Zonda's own, on each key (as long as the keys of a neighbour fit into 1 MiB; the others share a rate); 0 drops all. \
+         which is Zonda's own, on each key (as long as the keys of a neighbour fit into 128 KiB; the others share a rate); 0 drops all. \
          The first rule of an item that a key intersects counts, and a message has to pass every item" => downsampling: Vec<DownsamplingItem>, downsampling;
     "low_pass_filter", LowPass, "[]", Full,
         "sizes above which messages are dropped: rules with `messages` (put, delete, query, reply), `key_exprs`, \
