@@ -253,3 +253,57 @@ fn the_configuration_is_written_where_the_right_and_the_key_allow_it() {
     }
     assert_eq!(asked(&session, key)[key].json()[0]["size_limit"], 4);
 }
+
+/// Writes of two sessions at once: none undoes the other one. The values are long, so that both
+/// take a while.
+#[test]
+fn writes_at_once_are_all_in_force() {
+    const RULES: usize = 500;
+    let open = opened(router("a1").with("adminspace/permissions/write", "true"));
+    let list = |rule: &dyn Fn(usize) -> String| {
+        let rules: Vec<_> = (0..RULES).map(rule).collect();
+        format!("[{}]", rules.join(","))
+    };
+    let limits = list(&|n| {
+        format!("{{size_limit: {n}, flows: ['ingress'], messages: ['put'], key_exprs: ['a/{n}']}}")
+    });
+    let rates =
+        list(&|n| format!("{{messages: ['put'], rules: [{{key_expr: 'b/{n}', freq: 1}}]}}"));
+    let writes = [("low_pass_filter", limits), ("downsampling", rates)];
+    let sessions = ["b1", "b2"].map(|zid| connected_to(&open, client(zid)));
+    let write = |session: &Session, key: &str, value: &str| {
+        let selector = format!("@/a1/router/config/{key}");
+        written(session, &selector, value).expect("it is written");
+    };
+    for round in 0..5 {
+        std::thread::scope(|scope| {
+            for ((key, value), session) in writes.iter().zip(&sessions) {
+                scope.spawn(move || write(session, key, value));
+            }
+        });
+        for (key, _) in &writes {
+            let path = format!("@/a1/router/config/{key}");
+            let found = asked(&sessions[0], &path)[&path].json();
+            let count = found.as_array().map_or(0, Vec::len);
+            assert_eq!(count, RULES, "round {round}: {key}");
+            write(&sessions[0], key, "[]");
+        }
+    }
+}
+
+/// A value that is too long is refused, with or without the right to write.
+#[test]
+fn a_value_that_is_too_long_is_refused() {
+    let key = "@/a1/router/config/low_pass_filter";
+    let long = format!("[] // {}", "x".repeat(3 << 20));
+    for (right, said) in [
+        ("true", "at most 1048576 bytes"),
+        ("false", "write is false"),
+    ] {
+        let router = opened(router("a1").with("adminspace/permissions/write", right));
+        let session = connected_to(&router, client("c5"));
+        let error = written(&session, key, &long).expect_err("it is refused");
+        assert!(error.contains(said), "{error}");
+        router.close().wait().expect("it is open");
+    }
+}

@@ -108,6 +108,32 @@ pub struct Interest<'a> {
 }
 
 impl<'a> Interest<'a> {
+    /// Returns an interest with the usual quality of service, without a time and a routing context.
+    ///
+    /// ```
+    /// use zonda_codec::{Interest, InterestMode, InterestOptions, WireExpr};
+    ///
+    /// let key = Some(WireExpr::full("demo/*"));
+    /// let interest = Interest::new(1, InterestMode::Future, InterestOptions::TOKENS, key);
+    /// assert_eq!(interest.node_id, 0);
+    /// ```
+    pub fn new(
+        id: u32,
+        mode: InterestMode,
+        options: InterestOptions,
+        wire_expr: Option<WireExpr<'a>>,
+    ) -> Self {
+        Interest {
+            id,
+            mode,
+            options,
+            wire_expr,
+            qos: Qos::DECLARE,
+            timestamp: None,
+            node_id: 0,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let id = reader.v32()?;

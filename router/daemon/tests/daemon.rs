@@ -10,6 +10,30 @@ use std::time::{Duration, Instant};
 
 use zonda::Wait;
 
+/// Hangups of a daemon, and the lines that it prints.
+#[cfg(unix)]
+struct Hangups {
+    pid: String,
+    errors: BufReader<std::process::ChildStderr>,
+}
+
+#[cfg(unix)]
+impl Hangups {
+    /// Sends a SIGHUP; asserts that the daemon's line about it has these words.
+    fn next(&mut self, words: &[&str]) {
+        let sent = Command::new("kill").args(["-HUP", &self.pid]).status();
+        assert!(sent.is_ok_and(|s| s.success()));
+        loop {
+            let mut line = String::new();
+            let read = self.errors.read_line(&mut line).expect("text");
+            assert!(read > 0, "it ended");
+            if line.contains("SIGHUP") {
+                return assert!(words.iter().all(|word| line.contains(word)), "{line}");
+            }
+        }
+    }
+}
+
 /// A running daemon. Dropping it kills it.
 struct Daemon(Child);
 
@@ -22,6 +46,15 @@ impl Daemon {
             .stderr(Stdio::piped())
             .spawn();
         Daemon(child.expect("the daemon is built beside this test"))
+    }
+
+    /// Takes its standard error, to read the result of each hangup.
+    #[cfg(unix)]
+    fn hangups(&mut self) -> Hangups {
+        Hangups {
+            pid: self.0.id().to_string(),
+            errors: BufReader::new(self.0.stderr.take().expect("it is piped")),
+        }
     }
 
     /// Reads its lines up to the first address, and returns that address.
@@ -131,20 +164,7 @@ fn a_hangup_reads_the_rules_again() {
     let path = file.display().to_string();
     let mut daemon = Daemon::start(&["-c", &path, "--no-multicast-scouting"]);
     let address = daemon.address();
-    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
-    let pid = daemon.0.id().to_string();
-    let mut hangup = |words: &[&str]| {
-        let sent = Command::new("kill").args(["-HUP", &pid]).status();
-        assert!(sent.is_ok_and(|s| s.success()));
-        loop {
-            let mut line = String::new();
-            let read = errors.read_line(&mut line).expect("text");
-            assert!(read > 0, "it ended");
-            if line.contains("SIGHUP") {
-                return assert!(words.iter().all(|word| line.contains(word)), "{line}");
-            }
-        }
-    };
+    let mut hangups = daemon.hangups();
     let open = || {
         let config = zonda::Config::client([format!("tcp/{address}")]);
         zonda::open(config).wait().expect("it opens")
@@ -158,15 +178,15 @@ fn a_hangup_reads_the_rules_again() {
         status.expect("it is open").matching()
     };
     assert!(!matches());
-    hangup(&["no rule has changed"]);
+    hangups.next(&["no rule has changed"]);
     write("allowed", 0);
-    hangup(&[
+    hangups.next(&[
         "is not reloaded, the old one stays",
         "line 3",
         "default_permission",
     ]);
     write("allow", 1);
-    hangup(&[
+    hangups.next(&[
         "in force now: access_control/default_permission;",
         "in force after a restart: listen/endpoints",
     ]);
@@ -200,8 +220,7 @@ fn a_hangup_reads_the_list_of_users_again() {
     ];
     let mut daemon = Daemon::start(&arguments);
     let address = daemon.address();
-    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
-    let pid = daemon.0.id().to_string();
+    let mut hangups = daemon.hangups();
     let may_connect = |user: &str| {
         let mut config = zonda_router::Config::client([format!("tcp/{address}")]);
         for (key, value) in [
@@ -215,23 +234,11 @@ fn a_hangup_reads_the_list_of_users_again() {
         opened.is_ok()
     };
     assert!(may_connect("ann") && !may_connect("eve"));
-    let mut hangup = |words: &str| {
-        let sent = Command::new("kill").args(["-HUP", &pid]).status();
-        assert!(sent.is_ok_and(|s| s.success()));
-        loop {
-            let mut line = String::new();
-            let read = errors.read_line(&mut line).expect("text");
-            assert!(read > 0, "it ended");
-            if line.contains("SIGHUP") {
-                return assert!(line.contains(words), "{line}");
-            }
-        }
-    };
     std::fs::write(&file, "no colon\n").expect("the file is ours");
-    hangup("the old one stays");
+    hangups.next(&["the old one stays"]);
     assert!(may_connect("ann"));
     std::fs::write(&file, "eve:secret\nbob:secret\n").expect("the file is ours");
-    hangup("2 may connect from now on");
+    hangups.next(&["2 may connect from now on"]);
     assert!(may_connect("eve") && !may_connect("ann"));
     std::fs::remove_file(&file).expect("the file is ours");
 }

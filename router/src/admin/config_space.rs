@@ -11,7 +11,7 @@ use zonda_transport::log_limit::LogLimit;
 
 use crate::{
     admin::question::{AdminQuestion, AdminReply, JSON},
-    config::reloaded_keys,
+    config::{Settings, reloaded_keys},
     node::shared::Shared,
 };
 
@@ -24,6 +24,16 @@ pub(crate) fn config_path<'k>(key: &'k KeyExpr<'_>) -> Option<&'k str> {
     let begin = [parts.next()?, parts.nth(2)?];
     let path = parts.next()?;
     (begin == ["@", "config"]).then_some(path)
+}
+
+/// Returns the part of a written value that a query keeps until its turn: nothing without the right
+/// to write, and of a value that is too long only so much that it still is.
+pub(crate) fn kept<'p>(payload: &'p [u8], settings: &Settings) -> &'p [u8] {
+    let most = match settings.adminspace_writable {
+        true => VALUE_BYTES_MAX + 1,
+        false => 0,
+    };
+    payload.get(..most).unwrap_or(payload)
 }
 
 /// Returns the values in force, secrets hidden.
@@ -61,17 +71,13 @@ pub(crate) fn write_config(
     let text = std::str::from_utf8(text).map_err(|_| "the value is no text, but JSON5 is")?;
     let key = root.join(&format!("config/{path}"));
     let key = key.map_err(|error| error.to_string())?;
-    let mut config = node.running.values();
-    config
-        .insert_json5(path, text)
-        .map_err(|error| error.to_string())?;
-    if !crate::config::is_reloaded(path) {
+    let reloaded = node.write(path, text).map_err(|error| error.to_string())?;
+    if !reloaded.needs_restart.is_empty() {
         let keys = reloaded_keys().join(", ");
         return Err(format!(
             "{path} needs a restart; the keys that can be written are those below {keys}"
         ));
     }
-    let reloaded = node.reload(&config).map_err(|error| error.to_string())?;
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
         tracing::info!("{path} was written through the admin space{left_out}");

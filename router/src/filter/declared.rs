@@ -5,7 +5,7 @@
 
 use zonda_codec::{
     Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, QueryableInfo,
-    Reliability, WireExpr,
+    Reliability,
 };
 
 use crate::{
@@ -45,82 +45,45 @@ pub(crate) fn take_declare(state: &mut State, face: FaceId, declare: &Declare<'_
 /// Returns true if the filters of a neighbour let its declaration pass. Ids of keys always do, and
 /// ends of declarations unless the declaration did not.
 fn passes(state: &mut State, face: FaceId, declare: &Declare<'_>) -> bool {
+    let none = QueryableInfo::default();
+    let end = |kind, id, key| (kind, id, key, None);
     let (kind, id, expr, info) = match declare.body {
         Declaration::Subscriber { id, wire_expr } => {
-            (Kind::Subscriber, id, wire_expr, QueryableInfo::default())
+            (Kind::Subscriber, id, Some(wire_expr), Some(none))
         }
         Declaration::Queryable {
             id,
             wire_expr,
             info,
-        } => (Kind::Queryable, id, wire_expr, info),
-        Declaration::Token { id, wire_expr } => {
-            (Kind::Token, id, wire_expr, QueryableInfo::default())
-        }
-        Declaration::UndeclareSubscriber { id, key } => {
-            return end_passes(
-                state,
-                face,
-                RefusedId::Entity(Kind::Subscriber, id),
-                key,
-                declare.qos,
-            );
-        }
-        Declaration::UndeclareQueryable { id, key } => {
-            return end_passes(
-                state,
-                face,
-                RefusedId::Entity(Kind::Queryable, id),
-                key,
-                declare.qos,
-            );
-        }
-        Declaration::UndeclareToken { id, key } => {
-            return end_passes(
-                state,
-                face,
-                RefusedId::Entity(Kind::Token, id),
-                key,
-                declare.qos,
-            );
-        }
+        } => (Kind::Queryable, id, Some(wire_expr), Some(info)),
+        Declaration::Token { id, wire_expr } => (Kind::Token, id, Some(wire_expr), Some(none)),
+        Declaration::UndeclareSubscriber { id, key } => end(Kind::Subscriber, id, key),
+        Declaration::UndeclareQueryable { id, key } => end(Kind::Queryable, id, key),
+        Declaration::UndeclareToken { id, key } => end(Kind::Token, id, key),
         _ => return true,
     };
+    // the end of a refused declaration ends nothing in the table
+    let place = RefusedId::Entity(kind, id);
+    if info.is_none() && forget(state, face, place) {
+        return false;
+    }
     // the table counts a key that cannot be used
-    let Some(key) = state.table.key(face, &expr) else {
+    let Some(key) = expr.and_then(|expr| state.table.key(face, &expr)) else {
         return true;
     };
     let passes = is_entity_permitted(state, face, kind, &key, declare.qos);
     // a router of the mesh relays the declarations of others, whose ids are not its own
     let of_mesh = state.table.relation(face) == Some(Relation::RouterToRouter);
-    let id = RefusedId::Entity(kind, id);
-    match (of_mesh, passes) {
-        (true, _) => {}
-        (false, true) => drop(forget(state, face, id)),
-        (false, false) => {
-            let key = key.as_str().into();
-            remember(state, face, id, RefusedBody::Entity { key, info });
+    if let Some(info) = info.filter(|_| !of_mesh) {
+        match passes {
+            true => drop(forget(state, face, place)),
+            false => {
+                let key = key.as_str().into();
+                remember(state, face, place, RefusedBody::Entity { key, info });
+            }
         }
     }
     passes
-}
-
-/// Returns true if the end of a declaration passes: not if the declaration itself was refused.
-fn end_passes(
-    state: &mut State,
-    face: FaceId,
-    id: RefusedId,
-    expr: Option<WireExpr<'_>>,
-    qos: Qos,
-) -> bool {
-    if forget(state, face, id) {
-        return false;
-    }
-    let RefusedId::Entity(kind, _) = id else {
-        return true;
-    };
-    let key = expr.and_then(|expr| state.table.key(face, &expr));
-    key.is_none_or(|key| is_entity_permitted(state, face, kind, &key, qos))
 }
 
 /// Returns true if the filters of a neighbour let a declaration of it pass.

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use zonda_codec::{
-    Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, WireExpr,
+    Declaration, Declare, Interest, InterestMode, InterestOptions, KeyExpr, Qos, QueryableInfo,
+    WireExpr,
 };
 
 use crate::{
@@ -98,50 +99,50 @@ fn permit(state: &mut State, face: FaceId, id: RefusedId, body: &RefusedBody) {
     if !found.is_some_and(|face| face.refused.has(id, body)) {
         return;
     }
-    let is_permitted = match (id, body) {
-        (RefusedId::Entity(kind, id), RefusedBody::Entity { key, info }) => {
+    // Its memory is charged again as that of a declaration in force.
+    match (id, body) {
+        (RefusedId::Entity(kind, number), RefusedBody::Entity { key, info }) => {
             let Ok(expr) = KeyExpr::new(&**key) else {
                 return;
             };
-            let is_permitted = is_entity_permitted(state, face, kind, &expr, Qos::DECLARE);
-            if is_permitted {
-                let wire_expr = WireExpr::full(key);
-                declare(
-                    state,
-                    face,
-                    match kind {
-                        Kind::Subscriber => Declaration::Subscriber { id, wire_expr },
-                        Kind::Token => Declaration::Token { id, wire_expr },
-                        Kind::Queryable => Declaration::Queryable {
-                            id,
-                            wire_expr,
-                            info: *info,
-                        },
-                    },
-                );
+            if !is_entity_permitted(state, face, kind, &expr, Qos::DECLARE) {
+                return;
             }
-            is_permitted
+            forget(state, face, id);
+            declare(state, face, declaration(kind, number, key, *info));
         }
-        (RefusedId::Interest(id), RefusedBody::Interest { key, mode, options }) => {
+        (RefusedId::Interest(number), RefusedBody::Interest { key, mode, options }) => {
             let expr = key.as_ref().and_then(|key| KeyExpr::new(&**key).ok());
-            let is_permitted =
-                is_interest_permitted(state, face, *mode, expr.as_ref(), Qos::DECLARE);
-            if is_permitted {
-                // The interest in data that is in force ends with its id.
-                let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
-                take(
-                    state,
-                    face,
-                    &interest(id, InterestMode::Final, *options, None),
-                );
-                take(state, face, &interest(id, *mode, *options, wire_expr));
+            if !is_interest_permitted(state, face, *mode, expr.as_ref(), Qos::DECLARE) {
+                return;
             }
-            is_permitted
+            forget(state, face, id);
+            // The interest in data that is in force ends with its id.
+            let end = Interest::new(number, InterestMode::Final, *options, None);
+            take(state, face, &end);
+            let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
+            take(
+                state,
+                face,
+                &Interest::new(number, *mode, *options, wire_expr),
+            );
         }
-        _ => false,
-    };
-    if is_permitted {
-        forget(state, face, id);
+        // An id and a body of different sorts are never remembered together.
+        _ => {}
+    }
+}
+
+/// Returns the declaration of an entity.
+fn declaration(kind: Kind, id: u32, key: &str, info: QueryableInfo) -> Declaration<'_> {
+    let wire_expr = WireExpr::full(key);
+    match kind {
+        Kind::Subscriber => Declaration::Subscriber { id, wire_expr },
+        Kind::Token => Declaration::Token { id, wire_expr },
+        Kind::Queryable => Declaration::Queryable {
+            id,
+            wire_expr,
+            info,
+        },
     }
 }
 
@@ -161,16 +162,22 @@ fn refuse(state: &mut State, face: FaceId, one: &InForce) {
     {
         return;
     }
-    let (id, wire_expr) = (*id, None);
-    declare(
-        state,
-        face,
-        match kind {
-            Kind::Subscriber => Declaration::UndeclareSubscriber { id, key: wire_expr },
-            Kind::Queryable => Declaration::UndeclareQueryable { id, key: wire_expr },
-            Kind::Token => Declaration::UndeclareToken { id, key: wire_expr },
+    let (id, key_of_end) = (*id, None);
+    let end = match kind {
+        Kind::Subscriber => Declaration::UndeclareSubscriber {
+            id,
+            key: key_of_end,
         },
-    );
+        Kind::Queryable => Declaration::UndeclareQueryable {
+            id,
+            key: key_of_end,
+        },
+        Kind::Token => Declaration::UndeclareToken {
+            id,
+            key: key_of_end,
+        },
+    };
+    declare(state, face, end);
     let body = RefusedBody::Entity {
         key: key.as_str().into(),
         info: *info,
@@ -198,14 +205,11 @@ fn refuse_tokens(state: &mut State, face: FaceId, one: &TokenInterest) {
         return;
     }
     let data = options.without(InterestOptions::TOKENS);
-    take(
-        state,
-        face,
-        &interest(id, InterestMode::Final, options, None),
-    );
+    let end = Interest::new(id, InterestMode::Final, options, None);
+    take(state, face, &end);
     if is_in_data(data) {
         let wire_expr = key.as_ref().map(|key| WireExpr::full(key));
-        take(state, face, &interest(id, mode, data, wire_expr));
+        take(state, face, &Interest::new(id, mode, data, wire_expr));
     }
     let body = RefusedBody::Interest {
         key: key.as_ref().map(|key| Box::from(&**key)),
@@ -225,21 +229,4 @@ fn declare(state: &mut State, face: FaceId, body: Declaration<'_>) {
 fn take(state: &mut State, face: FaceId, interest: &Interest<'_>) {
     let State { table, actions, .. } = state;
     table.handle_interest(face, interest, actions);
-}
-
-fn interest(
-    id: u32,
-    mode: InterestMode,
-    options: InterestOptions,
-    wire_expr: Option<WireExpr<'_>>,
-) -> Interest<'_> {
-    Interest {
-        id,
-        mode,
-        options,
-        wire_expr,
-        qos: Qos::DECLARE,
-        timestamp: None,
-        node_id: 0,
-    }
 }

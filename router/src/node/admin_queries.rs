@@ -17,7 +17,7 @@ use crate::{
     admin::{
         self,
         answer::Answer,
-        config_space::{config_path, write_config},
+        config_space::{config_path, kept, write_config},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
@@ -70,7 +70,8 @@ impl Shared {
             branch: branch.clone(),
             key: asked.key.clone().into_owned(),
             omits_descriptors: sets_false(asked.parameters, "descriptors"),
-            written: asked.payload.filter(|_| is_write).map(Box::from),
+            written: (asked.payload.filter(|_| is_write))
+                .map(|payload| kept(payload, settings).into()),
         };
         // The task is started without the lock.
         let run = move || match node.admin_questions.push(asker.face, asked) {

@@ -26,10 +26,10 @@ pub struct Reloaded {
 }
 
 impl Node {
-    /// Takes over values from another configuration: those below `access_control`,
-    /// `downsampling`, `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
-    /// rules drop it. The new rules decide about messages at once, then about the declarations
-    /// that neighbours have made so far, also about those that the old rules refused.
+    /// Takes over values from another configuration: those below `access_control`, `downsampling`,
+    /// `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
+    /// rules drop it. The new rules decide about messages at once, then about the declarations that
+    /// neighbours have made so far, also about those that the old rules refused.
     ///
     /// # Errors
     /// The first fault of the configuration; nothing was taken over.
@@ -61,12 +61,38 @@ impl Shared {
     /// Takes over values, as [`Node::reload`] describes.
     pub(crate) fn reload(&self, config: &Config) -> Result<Reloaded, ConfigError> {
         config.validate()?;
+        self.take_over(|running| {
+            let different = running.differing_keys(config);
+            running.reload(config);
+            Ok(different)
+        })
+    }
+
+    /// Takes over the value of one key, or names it as one that needs a restart.
+    ///
+    /// # Errors
+    /// The fault of the value; nothing was taken over.
+    pub(crate) fn write(&self, key: &str, value: &str) -> Result<Reloaded, ConfigError> {
+        self.take_over(|running| {
+            let written = running.values().with(key, value);
+            written.validate()?;
+            let different = running.differing_keys(&written);
+            running.reload(&written);
+            Ok(different)
+        })
+    }
+
+    /// Changes the running configuration and takes over what has changed. `change` returns the keys
+    /// that differ. The lock keeps one change from undoing another one that is under way.
+    fn take_over(
+        &self,
+        change: impl FnOnce(&mut Config) -> Result<Vec<String>, ConfigError>,
+    ) -> Result<Reloaded, ConfigError> {
         if self.is_forked() {
             return Ok(Reloaded::default());
         }
-        // Compare with what runs, not with what was read last.
         let mut running = self.running.lock();
-        let different = running.differing_keys(config);
+        let different = change(&mut running)?;
         let (changed, needs_restart): (Vec<_>, _) =
             different.into_iter().partition(|key| is_reloaded(key));
         let mut reloaded = Reloaded {
@@ -74,13 +100,11 @@ impl Shared {
             needs_restart,
             ..Reloaded::default()
         };
-        if reloaded.changed.is_empty() {
-            return Ok(reloaded);
+        if !reloaded.changed.is_empty() {
+            let skipped = reload_filters(self, &running.settings());
+            reloaded.routers = skipped.routers;
+            reloaded.forgotten = skipped.incomplete;
         }
-        running.reload(config);
-        let skipped = reload_filters(self, &running.settings());
-        reloaded.routers = skipped.routers;
-        reloaded.forgotten = skipped.incomplete;
         Ok(reloaded)
     }
 }

@@ -19,11 +19,6 @@ impl Running {
         self.0.lock()
     }
 
-    /// Returns a copy of the configuration.
-    pub(crate) fn values(&self) -> Config {
-        self.0.lock().values()
-    }
-
     /// Returns the paths of all keys with the values in force as JSON, secrets hidden.
     pub(crate) fn effective(&self) -> Vec<(String, String)> {
         let values = self.0.lock().effective().into_iter();

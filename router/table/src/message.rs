@@ -2,10 +2,7 @@
 
 //! Control messages that the table sends, encoded and addressed.
 
-use zonda_codec::{
-    Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, Qos, QueryableInfo,
-    WireExpr, Writer,
-};
+use zonda_codec::{Declaration, Declare, Encode, QueryableInfo, WireExpr, Writer};
 
 use crate::{
     face_id::{Action, FaceId},
@@ -78,24 +75,6 @@ pub(super) fn declare(
         ..Declare::new(body)
     };
     send(face, &declare, actions);
-}
-
-/// Returns an interest to send.
-pub(super) fn interest(
-    id: u32,
-    mode: InterestMode,
-    options: InterestOptions,
-    wire_expr: Option<WireExpr<'_>>,
-) -> Interest<'_> {
-    Interest {
-        id,
-        mode,
-        options,
-        wire_expr,
-        qos: Qos::DECLARE,
-        timestamp: None,
-        node_id: 0,
-    }
 }
 
 /// Encodes a message into exactly as many bytes as it needs.

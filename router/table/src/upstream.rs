@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use zonda_codec::{Declaration, InterestMode, InterestOptions, KeyExpr, WhatAmI};
+use zonda_codec::{Declaration, Interest, InterestMode, InterestOptions, KeyExpr, WhatAmI};
 
 use crate::{
     deadline::Deadline,
@@ -283,7 +283,7 @@ impl ForwardingTable {
             if let Some(id) = gateway.sent.remove(want) {
                 self.wants.stop_waiting(face, id);
                 let none = InterestOptions::default();
-                let end = message::interest(id, InterestMode::Final, none, None);
+                let end = Interest::new(id, InterestMode::Final, none, None);
                 message::send(face, &end, actions);
             }
             self.forget_unwanted(face, &removed, actions);
@@ -363,7 +363,7 @@ impl ForwardingTable {
         let (face, id) = (gateway.id, gateway.sent.next_id());
         gateway.ids.note_asked(id);
         let expr = spelling.map(|(spelling, key)| spelling.wire_expr(key));
-        message::send(face, &message::interest(id, mode, options, expr), actions);
+        message::send(face, &Interest::new(id, mode, options, expr), actions);
         self.wants.wait_for(face, id);
         Some((face, id))
     }

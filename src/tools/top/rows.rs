@@ -49,6 +49,8 @@ pub struct Row {
     pub full_per_s: u64,
     /// Time for which messages wait and none is sent, as far as this program saw it.
     pub stalled_s: Option<f64>,
+    /// True if the router's report leaves the counters out: all numbers are 0 then.
+    pub is_unknown: bool,
 }
 
 impl Row {
@@ -60,15 +62,19 @@ impl Row {
     /// Returns the cells, in visible characters.
     pub fn cells(&self) -> [String; COLUMNS.len()] {
         let id: String = self.zid.chars().take(ID_SHOWN).collect();
+        let number = |number: u64| match self.is_unknown {
+            true => "?".to_owned(),
+            false => number.to_string(),
+        };
         [
             plain(&id).into_owned(),
             plain(&self.role).into_owned(),
-            self.out_messages_per_s.to_string(),
-            self.out_bytes_per_s.to_string(),
-            self.queued.to_string(),
-            self.queued_bytes.to_string(),
-            self.dropped.to_string(),
-            self.dropped_per_s.to_string(),
+            number(self.out_messages_per_s),
+            number(self.out_bytes_per_s),
+            number(self.queued),
+            number(self.queued_bytes),
+            number(self.dropped),
+            number(self.dropped_per_s),
             plain(&self.address).into_owned(),
         ]
     }
@@ -125,6 +131,7 @@ impl Stalls {
             let fullest = lanes.max_by_key(|(_, lane)| lane.queued_bytes);
             Row {
                 zid: zid.clone(),
+                is_unknown: !now.knows(counts),
                 role: counts.role.clone(),
                 address: counts.address.clone(),
                 out_messages_per_s: rate(|counts| counts.sent),

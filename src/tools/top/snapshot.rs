@@ -9,6 +9,9 @@ use serde_json::Value;
 /// Key of the limit of neighbours.
 const SESSIONS: &str = "transport/unicast/max_sessions";
 
+/// Most links of which a router's report has counters.
+const LINKS_COUNTED: usize = 256;
+
 /// Messages of one priority that wait for a neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
@@ -29,6 +32,8 @@ pub struct Counts {
     pub full: u64,
     /// By the name of the priority.
     pub lanes: BTreeMap<String, Lane>,
+    /// True if the report has a counter of it.
+    pub is_counted: bool,
 }
 
 impl Counts {
@@ -54,9 +59,16 @@ pub struct Snapshot {
     pub sessions_max: u64,
     /// By the key of the limit.
     pub reached: BTreeMap<String, u64>,
+    /// Number of links to all neighbours.
+    pub links: usize,
 }
 
 impl Snapshot {
+    /// Returns true if the counters of a neighbour are known: of few links, absent ones are 0.
+    pub fn knows(&self, counts: &Counts) -> bool {
+        counts.is_counted || self.links <= LINKS_COUNTED
+    }
+
     /// Reads the text of the report `metrics`; skips lines that it does not know.
     pub fn read(text: &str, at: Instant) -> Self {
         let mut snapshot = Snapshot {
@@ -67,6 +79,7 @@ impl Snapshot {
             sessions: 0,
             sessions_max: 0,
             reached: BTreeMap::new(),
+            links: 0,
         };
         for (name, labels, value) in text.lines().filter_map(sample) {
             snapshot.add(name, &labels, value);
@@ -80,6 +93,7 @@ impl Snapshot {
             let Some(zid) = session["peer"].as_str() else {
                 continue;
             };
+            self.links += session["links"].as_array().map_or(0, Vec::len);
             let counts = self.neighbours.entry(zid.to_owned()).or_default();
             if counts.address.is_empty() {
                 let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -101,6 +115,7 @@ impl Snapshot {
             }
             _ if name.starts_with("zonda_link_") && labels.contains_key("zid") => {
                 let counts = self.neighbours.entry(label("zid").to_owned()).or_default();
+                counts.is_counted = true;
                 if counts.address.is_empty() {
                     counts.role = label("role").to_owned();
                     counts.address = label("remote").to_owned();
@@ -180,6 +195,23 @@ mod tests {
         assert_eq!((counts.bytes, counts.dropped, counts.queued()), (15, 3, 7));
         assert_eq!(counts.address, "tcp/1");
         assert_eq!(snapshot.sessions_max, 100);
+    }
+
+    #[test]
+    fn of_many_links_absent_counters_are_unknown() {
+        let counted = "zonda_link_queued{zid=\"a1\",priority=\"Data\"} 7\n";
+        for (links, known) in [(255, true), (256, false)] {
+            let mut snapshot = Snapshot::read(counted, Instant::now());
+            let session = |zid: &str, links| {
+                let links = vec![serde_json::json!({"dst": "tcp/1"}); links];
+                serde_json::json!({"peer": zid, "whatami": "client", "links": links})
+            };
+            let sessions = [session("a1", links), session("b2", 1)];
+            snapshot.add_neighbours(&serde_json::json!({"sessions": sessions}));
+            let [counted, absent] = ["a1", "b2"].map(|zid| &snapshot.neighbours[zid]);
+            assert!(snapshot.knows(counted));
+            assert_eq!(snapshot.knows(absent), known, "{links}");
+        }
     }
 
     #[test]
