@@ -5,8 +5,10 @@
 use zonda_codec::KeyExpr;
 
 use crate::{
-    rule::{ITEM, MessageKind, RULE, items, key, kind, members, named, text, yes_or_no},
-    scope::{self, Scope},
+    rule::{
+        ITEM, MessageKind, RULE, items, key, kind, members, named, text, unique_items, yes_or_no,
+    },
+    scope::Scope,
     value::{Located, Value},
 };
 
@@ -36,15 +38,20 @@ pub struct DownsamplingRule {
 /// # Errors
 /// The form that was expected instead of the first invalid item, in words.
 pub fn list(value: &Value) -> Result<Vec<DownsamplingItem>, String> {
-    scope::items(ITEM, value, item, |item| &item.scope)
+    unique_items(ITEM, value, item, |item| item.scope.id.as_deref())
 }
 
+/// Most pairs of rules that are compared for a warning.
+const PAIRS_MAX: usize = 1 << 17;
+
 /// Returns a description of the first rule that no message reaches, as a rule before it has all of
-/// its keys.
+/// its keys; `None` also if there are too many rules to compare.
 pub fn unreached(list: &[DownsamplingItem]) -> Option<String> {
+    let mut pairs = PAIRS_MAX;
     list.iter().enumerate().find_map(|(number, item)| {
         item.rules.iter().enumerate().find_map(|(later, rule)| {
-            let before = item.rules.iter().take(later);
+            pairs = pairs.saturating_sub(later);
+            let before = item.rules.iter().take(later.min(pairs));
             let mut before = before.enumerate();
             let (earlier, _) = before.find(|(_, other)| other.key.includes(&rule.key))?;
             Some(format!(
@@ -279,5 +286,18 @@ mod tests {
             assert_eq!(warnings.len(), 1, "{warnings:?}");
             assert!(warnings[0].contains("item 1: rule 2 (a/b) has no effect: rule 1"));
         }
+    }
+
+    /// The rules of a large list are not compared each with each.
+    #[test]
+    fn ten_thousand_rules_are_looked_through_soon() {
+        let rule = |n: usize| format!("{{key_expr: '*/{n}/**', freq: 1}}");
+        let rules: Vec<_> = (0..10_000).map(rule).collect();
+        let text = format!("[{{messages: ['put'], rules: [{}]}}]", rules.join(","));
+        let items = read(&text).expect("they are items");
+        let begin = std::time::Instant::now();
+        assert_eq!(unreached(&items), None);
+        let took = begin.elapsed();
+        assert!(took < std::time::Duration::from_secs(10), "{took:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 //! Fields that rules have in common (directions, kinds of messages, keys) and their readers.
 
+use std::collections::HashSet;
+
 use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::value::{Located, Value};
@@ -139,6 +141,27 @@ pub(super) fn items<R>(
         read(&item.value).map_err(|what| format!("{word} {}: {what}", number + 1))
     };
     each.map(read).collect()
+}
+
+/// Reads the items of a list, each with `read`. `word` is the name of an item in errors, `id`
+/// returns the id of one.
+///
+/// # Errors
+/// The errors of [`items`]; an item with the id of an earlier one is invalid.
+pub(super) fn unique_items<R>(
+    word: &str,
+    value: &Value,
+    read: impl Fn(&Value) -> Result<R, String>,
+    id: impl Fn(&R) -> Option<&str>,
+) -> Result<Vec<R>, String> {
+    let mut ids = HashSet::new();
+    items(word, value, |value| {
+        let item = read(value)?;
+        match id(&item) {
+            Some(id) if !ids.insert(id.to_owned()) => Err(format!("the id {id:?} is repeated")),
+            _ => Ok(item),
+        }
+    })
 }
 
 /// Returns the members of an object without those that are null, which the reference writes for

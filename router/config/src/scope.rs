@@ -2,8 +2,6 @@
 
 //! Messages that a rule about links applies to: by neighbour, link, direction, kind and key.
 
-use std::collections::HashSet;
-
 use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::{
@@ -81,26 +79,5 @@ pub(super) fn rules<R>(
     read: impl Fn(&Value) -> Result<R, String>,
     scope: impl Fn(&R) -> &Scope,
 ) -> Result<Vec<R>, String> {
-    items(rule::RULE, value, read, scope)
-}
-
-/// Reads the items of a list, each with `read`. Ids must be unique. `word` is the name of an item in
-/// errors.
-///
-/// # Errors
-/// The errors of [`rules`].
-pub(super) fn items<R>(
-    word: &str,
-    value: &Value,
-    read: impl Fn(&Value) -> Result<R, String>,
-    scope: impl Fn(&R) -> &Scope,
-) -> Result<Vec<R>, String> {
-    let mut ids = HashSet::new();
-    rule::items(word, value, |value| {
-        let rule = read(value)?;
-        match &scope(&rule).id {
-            Some(id) if !ids.insert(id.clone()) => Err(format!("the id {id:?} is repeated")),
-            _ => Ok(rule),
-        }
-    })
+    rule::unique_items(rule::RULE, value, read, |rule| scope(rule).id.as_deref())
 }
