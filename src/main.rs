@@ -79,6 +79,8 @@ enum Command {
     /// Say what the access control of a configuration decides, and why
     #[command(subcommand, arg_required_else_help = true)]
     Acl(tools::Acl),
+    /// Say which way a message takes between two nodes, or which node stops it and why
+    Explain(Box<tools::Explain>),
     /// Show the neighbours of a router, what waits for them, and what stalls
     Top(tools::Top),
     /// Make certificates for trying links that are encrypted
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
         Command::Acl(acl) => acl.run(),
+        Command::Explain(explain) => explain.run(),
         Command::Top(top) => top.run(),
         Command::Tls(tls) => tls.run(),
         Command::Bench(bench) => bench.run(),

@@ -6,6 +6,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod config_space;
+pub(crate) mod explanation;
 pub(crate) mod graph;
 pub(crate) mod question;
 pub(crate) mod report_cache;

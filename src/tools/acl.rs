@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use zonda_codec::{KeyExpr, ZenohId};
 use zonda_program::{Failure, complain, print};
-use zonda_router::access::{DecidingRule, Explanation, Message, Neighbour, Rules};
+use zonda_router::access::{Explanation, Message, Neighbour, Rules};
 use zonda_router::config::{AccessControl, AccessMode, Config, Flow, MessageKind};
 
 /// Explanation below the flags.
@@ -73,7 +73,8 @@ fn kind(text: &str) -> Result<MessageKind, String> {
     found.ok_or_else(|| format!("it is none of {}", names()))
 }
 
-fn key(text: &str) -> Result<KeyExpr<'static>, String> {
+/// Reads a key expression of the command line.
+pub(super) fn key(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
@@ -154,11 +155,7 @@ fn decision(explanation: &Explanation, is_audit: bool) -> &'static str {
 }
 
 fn print_lines(flow: Flow, explanation: &Explanation, is_audit: bool) {
-    let by = match &explanation.by {
-        Some(by) => by_rule(by),
-        None if explanation.is_allowed => "by the default permission".into(),
-        None => "because no rule allows it".into(),
-    };
+    let by = explanation.cause();
     let decision = decision(explanation, is_audit);
     print(format_args!("{}: {decision} {by}", flow.name()));
     let subjects = match explanation.subjects.is_empty() {
@@ -169,15 +166,6 @@ fn print_lines(flow: Flow, explanation: &Explanation, is_audit: bool) {
     for hint in &explanation.hints {
         print(format_args!("  {hint}"));
     }
-}
-
-fn by_rule(by: &DecidingRule) -> String {
-    format!(
-        "by rule {:?} of policy {} for subject {}",
-        by.rule,
-        quoted(&by.policies),
-        quoted(&by.subjects)
-    )
 }
 
 fn quoted(names: &[String]) -> String {

@@ -6,6 +6,7 @@ mod acl;
 mod audience;
 mod bench;
 mod events;
+mod explain;
 mod form;
 mod get;
 mod info;
@@ -30,6 +31,7 @@ mod top;
 
 pub use acl::Acl;
 pub use bench::Bench;
+pub use explain::Explain;
 pub use get::Get;
 pub use info::Info;
 pub use live::Live;

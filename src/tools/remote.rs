@@ -53,7 +53,7 @@ impl Whom {
     ///
     /// # Blocking
     /// Until all have answered, five seconds at most.
-    fn reports(&self, session: &Session, name: &str) -> Result<Vec<(String, String)>, Failure> {
+    pub fn reports(&self, session: &Session, name: &str) -> Result<Vec<(String, String)>, Failure> {
         let below = match name {
             "" => String::new(),
             name => format!("/{name}"),
@@ -62,17 +62,7 @@ impl Whom {
             Whom::Any => format!("@/*/router{below}"),
             Whom::Node(zid) => format!("@/{zid}/*{below}"),
         };
-        let get = session.get(&selector).target(QueryTarget::All);
-        let replies = get.timeout(PATIENCE).wait()?;
-        let mut found = Vec::new();
-        while let Ok(reply) = replies.recv() {
-            let Ok(sample) = reply.result() else { continue };
-            let zid = sample.key_expr().as_str().split('/').nth(1);
-            let text = String::from_utf8_lossy(&sample.payload().to_bytes()).into_owned();
-            found.push((zid.unwrap_or_default().to_owned(), text));
-        }
-        found.sort();
-        Ok(found)
+        replies(session, &selector)
     }
 
     /// Queries the reports of this name; fails if there is none.
@@ -113,6 +103,24 @@ impl Whom {
             followed.look(&answers);
         }
     }
+}
+
+/// Queries admin spaces. Returns the text of each reply, with the id of its node.
+///
+/// # Blocking
+/// Until all have answered, five seconds at most.
+pub fn replies(session: &Session, selector: &str) -> Result<Vec<(String, String)>, Failure> {
+    let get = session.get(selector).target(QueryTarget::All);
+    let replies = get.timeout(PATIENCE).wait()?;
+    let mut found = Vec::new();
+    while let Ok(reply) = replies.recv() {
+        let Ok(sample) = reply.result() else { continue };
+        let zid = sample.key_expr().as_str().split('/').nth(1);
+        let text = String::from_utf8_lossy(&sample.payload().to_bytes()).into_owned();
+        found.push((zid.unwrap_or_default().to_owned(), text));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Events of a router that are known.

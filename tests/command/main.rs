@@ -9,6 +9,7 @@ mod compare;
 mod configuration;
 mod curves;
 mod examples;
+mod explain;
 mod json;
 mod lat;
 mod links;

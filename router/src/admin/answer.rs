@@ -9,6 +9,7 @@ use zonda_codec::{KeyExpr, ZenohId};
 use crate::{
     admin::{
         config_space::config_replies,
+        explanation::Explaining,
         question::{AdminQuestion, AdminReply, JSON},
         report_cache::Report,
     },
@@ -39,6 +40,8 @@ enum Section {
     Config,
     /// The next routers on all ways of the mesh, by the root of the way.
     Successors { routers: Vec<ZenohId> },
+    /// The way of one message, only in answer to a query for it.
+    Explanation(Box<Explaining>),
 }
 
 /// A part of a section, and the section's rest.
@@ -77,6 +80,15 @@ impl Answer {
         }
     }
 
+    /// Begins an answer that explains the way of a message.
+    pub(crate) fn explain(asked: AdminQuestion, root: KeyExpr<'static>, way: Explaining) -> Answer {
+        Answer {
+            asked,
+            root,
+            sections: vec![Section::Explanation(Box::new(way))],
+        }
+    }
+
     /// Returns the query.
     pub(crate) fn asked(&self) -> &AdminQuestion {
         &self.asked
@@ -108,6 +120,7 @@ impl Section {
             Section::Senders { kind, .. } => format!("{}/**", sender_family(*kind)),
             Section::Config => "config/**".to_owned(),
             Section::Successors { .. } => "route/successor/src/*/dst/*".to_owned(),
+            Section::Explanation(_) => "explain".to_owned(),
         };
         // Declared keys may have verbatim chunks, which no wildcard matches.
         let is_named = || {
@@ -142,6 +155,12 @@ impl Section {
                 rest: None,
             },
             Section::Successors { routers } => successors(node, root, asked, routers),
+            Section::Explanation(mut way) => {
+                let reply = way.next(node, root);
+                let rest = reply.is_none().then_some(Section::Explanation(way));
+                let replies = reply.into_iter().collect();
+                Part { replies, rest }
+            }
         }
     }
 }

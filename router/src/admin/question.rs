@@ -17,13 +17,16 @@ pub(crate) struct AdminQuestion {
     pub(crate) omits_descriptors: bool,
     /// Value to be written to the configuration.
     pub(crate) written: Option<Box<[u8]>>,
+    /// Parameters of a query for an explanation.
+    pub(crate) about: Option<Box<str>>,
 }
 
 impl AdminQuestion {
     /// Returns its bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
-        let written = self.written.as_ref();
-        self.key.as_str().len() + written.map_or(0, |written| written.len())
+        let written = self.written.as_ref().map_or(0, |written| written.len());
+        let about = self.about.as_ref().map_or(0, |about| about.len());
+        self.key.as_str().len() + written + about
     }
 }
 

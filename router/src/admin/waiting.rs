@@ -148,6 +148,7 @@ mod tests {
             key: KeyExpr::try_from(key.to_owned()).expect("a key"),
             omits_descriptors: false,
             written: None,
+            about: None,
         };
         for (key, most) in [
             ("@/**".to_owned(), 64),

@@ -43,6 +43,30 @@ impl MessageView {
     }
 }
 
+/// Message between a neighbour and this node.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// Its direction.
+    pub flow: Flow,
+    /// Its kind.
+    pub kind: MessageKind,
+    /// Its key.
+    pub key: &'a KeyExpr<'a>,
+}
+
+/// Effect of a filter on messages of one kind and key, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Effect {
+    /// Key of the configuration that defines the filter.
+    pub(crate) key: &'static str,
+    /// True if none of the messages passes.
+    pub(crate) is_denied: bool,
+    /// The effect, and the rule that has it.
+    pub(crate) text: String,
+    /// Changes that would let denied messages pass, a sentence each.
+    pub(crate) hints: Vec<String>,
+}
+
 /// A filter of messages between neighbours and this node.
 pub(crate) trait Filter: Send + Sync {
     /// Returns the filter of messages on `key` between `subject` and this node in direction `flow`;
@@ -56,6 +80,9 @@ pub(crate) trait Filter: Send + Sync {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn BoundFilter>>;
+
+    /// Explains its effect on such messages between `subject` and this node; `None` if it has none.
+    fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect>;
 
     /// Returns the reason for which it drops messages; `None` if it drops none.
     fn reason(&self) -> Option<Reason> {

@@ -14,7 +14,7 @@ use crate::{
 use super::{
     access_control::AccessFilter,
     bound::{Bound, BoundFilters},
-    contract::{Filter, Subject},
+    contract::{Effect, Filter, Message, Subject},
     downsampling::DownsamplingFilter,
     drops::Drops,
     low_pass::LowPassFilter,
@@ -85,6 +85,13 @@ impl Filters {
         let each = self.all.iter();
         let each: Box<[_]> = each.filter_map(|f| f.bind(subject, flow, key)).collect();
         (!each.is_empty()).then(|| Arc::new(BoundFilters::new(each, flow, &self.drops)))
+    }
+
+    /// Explains the effects of all filters on a message, in the order in which they decide.
+    pub(super) fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Vec<Effect> {
+        let each = self.all.iter();
+        each.filter_map(|filter| filter.explain(subject, message))
+            .collect()
     }
 
     /// Returns the counters of dropped messages.

@@ -8,7 +8,7 @@ use zonda_codec::KeyExpr;
 use crate::config::{Flow, LowPassRule, MessageKind};
 
 use super::{
-    contract::{BoundFilter, Decision, Filter, MessageView, Reason, Subject},
+    contract::{BoundFilter, Decision, Effect, Filter, Message, MessageView, Reason, Subject},
     scope,
 };
 
@@ -48,6 +48,22 @@ impl Filter for LowPassFilter {
         }
         let has_limit = limits.0.iter().any(|limit| *limit != usize::MAX);
         has_limit.then(|| Box::new(limits) as _)
+    }
+
+    fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect> {
+        let Message { flow, kind, key } = message;
+        let here = self.rules.iter().enumerate().filter(|(_, rule)| {
+            rule.scope.messages.contains(&kind)
+                && scope::is_in(&rule.scope, subject, flow, Some(key))
+        });
+        let (number, least) = here.min_by_key(|(_, rule)| rule.size_limit)?;
+        let (limit, name) = (least.size_limit, scope::name_of(&least.scope, number));
+        Some(Effect {
+            key: "low_pass_filter",
+            is_denied: false,
+            text: format!("payload and attachment have at most {limit} bytes, by {name}"),
+            hints: Vec::new(),
+        })
     }
 
     fn reason(&self) -> Option<Reason> {

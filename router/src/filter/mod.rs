@@ -15,6 +15,7 @@ mod contract;
 mod declared;
 mod downsampling;
 mod drops;
+mod effects;
 mod filters;
 mod gate;
 mod low_pass;
@@ -26,11 +27,13 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use access_control::{DecidingRule, Explanation, Message, Neighbour, Rules};
+pub use access_control::{DecidingRule, Explanation, Neighbour, Rules};
 pub(crate) use bind::{bound, forget_bound};
 pub(crate) use bound::{BoundCaches, decide};
-pub(crate) use contract::MessageView;
+pub use contract::Message;
+pub(crate) use contract::{Effect, MessageView};
 pub(crate) use declared::{take_declare, take_interest};
+pub(crate) use effects::{Neighbourhood, refused_keys};
 pub(crate) use filters::Filters;
 pub(crate) use gate::gate_of;
 pub(crate) use refused::Refused;

@@ -10,7 +10,7 @@ use zonda_codec::{KeyExpr, Qos};
 use crate::config::{Flow, NetworkRule, Overwrite};
 
 use super::{
-    contract::{BoundFilter, Decision, Filter, MessageView, Subject},
+    contract::{BoundFilter, Decision, Effect, Filter, Message, MessageView, Subject},
     scope,
 };
 
@@ -44,6 +44,23 @@ impl Filter for OverwriteFilter {
             .filter(|rule| scope::is_in(&rule.scope, subject, flow, key));
         let here: Vec<_> = here.cloned().collect();
         (!here.is_empty()).then(|| Box::new(Rules(here)) as _)
+    }
+
+    fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect> {
+        let Message { flow, kind, key } = message;
+        let here = self.rules.iter().enumerate().filter(|(_, rule)| {
+            rule.scope.messages.contains(&kind)
+                && scope::is_in(&rule.scope, subject, flow, Some(key))
+        });
+        let names: Vec<_> = here
+            .map(|(number, rule)| scope::name_of(&rule.scope, number))
+            .collect();
+        (!names.is_empty()).then(|| Effect {
+            key: "qos/network",
+            is_denied: false,
+            text: format!("the QoS may change, by {}", names.join(" and ")),
+            hints: Vec::new(),
+        })
     }
 
     fn needs_interfaces(&self) -> bool {

@@ -81,6 +81,17 @@ impl Refused {
         all.map(|(id, body)| (*id, body.clone())).collect()
     }
 
+    /// Returns the keys of refused declarations of a kind, the first `most` of them.
+    pub(super) fn keys(&self, kind: Kind, most: usize) -> Vec<Box<str>> {
+        let all = RefusedId::Entity(kind, 0)..=RefusedId::Entity(kind, u32::MAX);
+        let bodies = self.all.range(all).take(most);
+        let key = |(_, body): (&RefusedId, &RefusedBody)| match body {
+            RefusedBody::Entity { key, .. } => Some(key.clone()),
+            RefusedBody::Interest { .. } => None,
+        };
+        bodies.filter_map(key).collect()
+    }
+
     /// Returns true if `id` is kept with this body.
     pub(super) fn has(&self, id: RefusedId, body: &RefusedBody) -> bool {
         self.all.get(&id) == Some(body)

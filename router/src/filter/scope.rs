@@ -36,6 +36,14 @@ pub(super) fn is_for_all_links(scope: &Scope, subject: &Subject<'_>, flow: Flow)
         && has_all(&scope.interfaces, &subject.interfaces, links)
 }
 
+/// Names a rule: by its id, or by its place in the list.
+pub(super) fn name_of(scope: &Scope, place: usize) -> String {
+    match &scope.id {
+        Some(id) => format!("rule {id:?}"),
+        None => format!("rule {}", place + 1),
+    }
+}
+
 fn has_all(listed: &Option<Vec<String>>, own: &[String], links: usize) -> bool {
     let Some(listed) = listed else {
         return true;

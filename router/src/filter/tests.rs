@@ -14,7 +14,7 @@ use zonda_runtime::block_on;
 use zonda_transport::protocol::parameters::Established;
 
 use super::{
-    contract::{BoundFilter, Decision, Filter, Reason, Subject},
+    contract::{BoundFilter, Decision, Effect, Filter, Reason, Subject},
     *,
 };
 use crate::{
@@ -80,6 +80,10 @@ struct BoundRecorder {
 }
 
 impl Filter for Recording {
+    fn explain(&self, _: &Subject<'_>, _: Message<'_>) -> Option<Effect> {
+        None
+    }
+
     fn bind(
         &self,
         subject: &Subject<'_>,

@@ -18,6 +18,7 @@ use crate::{
         self,
         answer::Answer,
         config_space::{config_path, kept, write_config},
+        explanation::{Explaining, is_explanation, kept_parameters},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
@@ -72,6 +73,7 @@ impl Shared {
             omits_descriptors: sets_false(asked.parameters, "descriptors"),
             written: (asked.payload.filter(|_| is_write))
                 .map(|payload| kept(payload, settings).into()),
+            about: is_explanation(asked.key).then(|| kept_parameters(asked.parameters).into()),
         };
         // The task is started without the lock.
         let run = move || match node.admin_questions.push(asker.face, asked) {
@@ -217,7 +219,16 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
             Err(error) => drop(node.say_error(&asked, &error)),
         };
     }
-    let mut answer = Answer::begin(asked, root);
+    let mut answer = match &asked.about {
+        None => Answer::begin(asked, root),
+        Some(about) => match Explaining::begin(node, about) {
+            Ok(way) => Answer::explain(asked, root, way),
+            Err(error) => {
+                node.say_error(&asked, &error);
+                return;
+            }
+        },
+    };
     let mut room = Room::None;
     // A query whose asker is gone costs no more work.
     while node.await_room(answer.asked(), &room).await {

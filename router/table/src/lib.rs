@@ -64,6 +64,7 @@ mod mesh;
 mod message;
 mod note;
 mod notice;
+mod onward;
 mod outdate;
 mod own_senders;
 pub mod policy;
@@ -96,6 +97,7 @@ pub use listed::{Declarers, Listed, ListedPart, SenderPlace};
 pub use mesh::{GraphLink, LinkWeights, NetworkGraph, PlaceInTree};
 pub use note::{Note, NoteCause};
 pub use notice::Notice;
+pub use onward::OnwardSearch;
 pub use policy::{INITIAL, Relation};
 pub use query::{
     Branches, Ended, Ending, LocalBranch, NewQuery, QueryDispatch, QueryHop, QueryOrigin,

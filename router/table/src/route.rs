@@ -50,7 +50,7 @@ pub struct RouteSearch {
 }
 
 impl RouteSearch {
-    fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
+    pub(super) fn new(from: FaceId, key: KeyExpr<'static>, publisher: Option<u32>) -> Self {
         RouteSearch {
             from,
             arrival: None,
@@ -176,7 +176,7 @@ impl ForwardingTable {
         Some(route)
     }
 
-    fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
+    pub(super) fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
         // No route begins at a peer that another gateway forwards for, or where the mesh drops the message.
         let source = self.face(search.from);
         let is_heard =

@@ -5,9 +5,12 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use zonda_codec::{KeyExpr, ZenohId};
+use zonda_codec::ZenohId;
 
-use crate::config::{AccessControl, AccessRule, AccessSubject, Flow, MessageKind, Permission};
+use crate::{
+    config::{AccessControl, AccessRule, AccessSubject, MessageKind, Permission},
+    filter::contract::Message,
+};
 
 use super::{
     identity::{Identity, fitting},
@@ -41,17 +44,6 @@ impl Neighbour {
     }
 }
 
-/// Message between a neighbour and this node.
-#[derive(Debug, Clone, Copy)]
-pub struct Message<'a> {
-    /// Its direction.
-    pub flow: Flow,
-    /// Its kind.
-    pub kind: MessageKind,
-    /// Its key.
-    pub key: &'a KeyExpr<'a>,
-}
-
 /// Rule that decides about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidingRule {
@@ -76,6 +68,29 @@ pub struct Explanation {
     pub hints: Vec<String>,
 }
 
+impl Explanation {
+    /// Names the cause of the decision, such as `by rule "r" of policy "p" for subject "s"`.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        match &self.by {
+            Some(by) => format!(
+                "by rule {:?} of policy {} for subject {}",
+                by.rule,
+                quoted(&by.policies),
+                quoted(&by.subjects)
+            ),
+            None if self.is_allowed => "by the default permission".into(),
+            None => "because no rule allows it".into(),
+        }
+    }
+}
+
+/// Returns names in quotes, with commas between them.
+fn quoted(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    names.join(", ")
+}
+
 /// Most hints about rules.
 const HINTS_MAX: usize = 5;
 
@@ -98,7 +113,6 @@ const HINTS_MAX: usize = 5;
 /// assert_eq!(explained.by.unwrap().rule, "r");
 /// ```
 pub struct Rules {
-    control: AccessControl,
     policy: Policy,
 }
 
@@ -106,25 +120,36 @@ impl Rules {
     /// Compiles the rules, as a node does when it opens.
     #[must_use]
     pub fn new(control: AccessControl) -> Rules {
-        Rules {
-            policy: Policy::new(control.clone()),
-            control,
-        }
+        let policy = Policy::new(control);
+        Rules { policy }
+    }
+
+    /// Returns the compiled rules.
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn control(&self) -> &AccessControl {
+        self.policy.control()
     }
 
     /// Explains the decision about a message, which is the one that a node with these rules makes.
     #[must_use]
     pub fn explain(&self, who: &Neighbour, message: Message<'_>) -> Explanation {
+        self.explain_to(&who.identity(), message)
+    }
+
+    /// Explains the decision about a message of a neighbour with this identity.
+    pub(super) fn explain_to(&self, who: &Identity<'_>, message: Message<'_>) -> Explanation {
         let Message { flow, kind, key } = message;
-        let identity = who.identity();
-        let fits = |subject: &AccessSubject| !fitting(subject, &identity).is_empty();
-        let all = self.control.subjects().iter().enumerate();
+        let fits = |subject: &AccessSubject| !fitting(subject, who).is_empty();
+        let all = self.control().subjects().iter().enumerate();
         let all = all.filter(|(_, subject)| fits(subject));
         let fitting: BTreeSet<usize> = all.map(|(place, _)| place).collect();
         // The decision, then the rules behind it.
-        let cause = self.policy.judge(&identity, flow, Some(key)).cause(kind);
-        let is_open = self.control.default_permission() == Permission::Allow;
-        let about = self.policy.about(&identity, message);
+        let cause = self.policy.judge(who, flow, Some(key)).cause(kind);
+        let is_open = self.control().default_permission() == Permission::Allow;
+        let about = self.policy.about(who, message);
         let by = match cause {
             Some(denying) => denying.map(|rule| self.deciding(rule, &fitting)),
             None if is_open => None,
@@ -135,7 +160,7 @@ impl Rules {
             let denying = self.of(&about, Permission::Deny);
             hints.extend(self.hint_of_denials(&denying, kind));
             if !is_open && self.of(&about, Permission::Allow).is_empty() {
-                hints.extend(self.hints(&identity, &fitting, message));
+                hints.extend(self.hints(who, &fitting, message));
             }
         }
         Explanation {
@@ -160,15 +185,15 @@ impl Rules {
     /// Returns the rules with a permission.
     fn of(&self, about: &[About], permission: Permission) -> BTreeSet<usize> {
         let rules = about.iter().flat_map(|one| one.rules.iter().copied());
-        let has = |place: &usize| self.control.rules()[*place].permission() == permission;
+        let has = |place: &usize| self.control().rules()[*place].permission() == permission;
         rules.filter(has).collect()
     }
 
     /// Returns a rule with the policies that apply it to one of these subjects.
     fn deciding(&self, rule: usize, fitting: &BTreeSet<usize>) -> DecidingRule {
         let (mut policies, mut subjects) = (Vec::new(), BTreeSet::new());
-        let all = self.control.grants_of_rule(rule).iter();
-        for grant in all.map(|place| &self.control.grants()[*place]) {
+        let all = self.control().grants_of_rule(rule).iter();
+        for grant in all.map(|place| &self.control().grants()[*place]) {
             let of_both = grant.subjects().iter().copied();
             let of_both: Vec<_> = of_both.filter(|one| fitting.contains(one)).collect();
             if !of_both.is_empty() {
@@ -177,20 +202,20 @@ impl Rules {
             }
         }
         DecidingRule {
-            rule: self.control.rules()[rule].id().to_owned(),
+            rule: self.control().rules()[rule].id().to_owned(),
             policies,
             subjects: self.ids(&subjects),
         }
     }
 
     fn ids(&self, subjects: &BTreeSet<usize>) -> Vec<String> {
-        let all = self.control.subjects().iter().enumerate();
+        let all = self.control().subjects().iter().enumerate();
         let all = all.filter(|(place, _)| subjects.contains(place));
         all.map(|(_, subject)| subject.id().to_owned()).collect()
     }
 
     fn hint_of_denials(&self, rules: &BTreeSet<usize>, kind: MessageKind) -> Option<String> {
-        let names = rules.iter().map(|rule| self.control.rules()[*rule].id());
+        let names = rules.iter().map(|rule| self.control().rules()[*rule].id());
         let names: Vec<_> = names.map(|id| format!("{id:?}")).collect();
         (!names.is_empty()).then(|| {
             format!(
@@ -212,7 +237,7 @@ impl Rules {
         if fitting.is_empty() {
             hints.extend(self.nearest_subject(who));
         }
-        let rules = self.control.rules().iter().enumerate();
+        let rules = self.control().rules().iter().enumerate();
         let near = rules.filter_map(|(place, rule)| self.near(place, rule, fitting, message));
         hints.extend(near.take(HINTS_MAX));
         if hints.is_empty() {
@@ -256,8 +281,8 @@ impl Rules {
             let other = rule.flows().first().map_or("", |flow| flow.name());
             return Some(format!("rule {id:?} allows it at {other} only"));
         }
-        let grants = self.control.grants_of_rule(place);
-        let Some(grant) = grants.first().map(|first| &self.control.grants()[*first]) else {
+        let grants = self.control().grants_of_rule(place);
+        let Some(grant) = grants.first().map(|first| &self.control().grants()[*first]) else {
             return Some(format!("rule {id:?} allows it, but no policy applies it"));
         };
         let of: BTreeSet<usize> = grant.subjects().iter().copied().collect();
@@ -279,7 +304,7 @@ impl Rules {
             let (fitting, missing): (Vec<_>, Vec<_>) = lists.partition(|list| list.fits);
             (missing, Reverse(fitting.len()), subject.id().to_owned())
         };
-        let all = self.control.subjects().iter().map(of);
+        let all = self.control().subjects().iter().map(of);
         let (missing, _, id) = all.min_by_key(|(missing, fitting, _)| (missing.len(), *fitting))?;
         let names: Vec<_> = missing.iter().map(|list| list.name).collect();
         Some(format!(
@@ -323,7 +348,9 @@ fn lists(subject: &AccessSubject, who: &Identity<'_>) -> [Option<List>; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use zonda_codec::KeyExpr;
+
+    use crate::config::{Config, Flow};
 
     const PARTS: &str = "{enabled: true,
         rules: [

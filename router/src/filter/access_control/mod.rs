@@ -2,7 +2,7 @@
 
 //! Access control: rules decide about the messages of neighbours by kind, key and direction.
 //!
-//! The rules are compiled once for each node ([`Policy`]). Bound to a neighbour, a direction and a
+//! The rules are compiled once for each node ([`Rules`]). Bound to a neighbour, a direction and a
 //! key they are a table of the kinds of messages that are denied, each with its cause. As in the
 //! reference, the messages of this node's own session are decided about when they leave for a
 //! neighbour, and those of multicast groups only on request.
@@ -31,17 +31,19 @@ use crate::{
     model::LinkStatus,
 };
 
-use super::contract::{BoundFilter, Decision, Filter, MessageView, Reason, Subject};
+use super::contract::{
+    BoundFilter, Decision, Effect, Filter, Message, MessageView, Reason, Subject,
+};
 
-pub use explain::{DecidingRule, Explanation, Message, Neighbour, Rules};
+pub use explain::{DecidingRule, Explanation, Neighbour, Rules};
 
 use denials::{Denial, Denials};
 use identity::Identity;
-use policy::{Policy, Verdict};
+use policy::Verdict;
 
 /// The filter.
 pub(super) struct AccessFilter {
-    policy: Policy,
+    rules: Rules,
     denials: Arc<Denials>,
     mode: AccessMode,
     judges_groups: bool,
@@ -56,7 +58,17 @@ impl AccessFilter {
             denials: Arc::new(Denials::new(names, before)),
             mode: control.mode(),
             judges_groups: control.judges_groups(),
-            policy: Policy::new(control),
+            rules: Rules::new(control),
+        }
+    }
+
+    /// Returns the identity that the rules decide about; `None` for a neighbour whose messages all
+    /// pass.
+    fn judged<'f>(&self, subject: &'f Subject<'_>) -> Option<Identity<'f>> {
+        // no member of a group proves who it is
+        match is_group(subject.peer) {
+            true => self.judges_groups.then(|| Identity::of_group(subject)),
+            false => Some(Identity::of(subject)),
         }
     }
 }
@@ -68,16 +80,8 @@ impl Filter for AccessFilter {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn BoundFilter>> {
-        // no member of a group proves who it is
-        let is_group = is_group(subject.peer);
-        if is_group && !self.judges_groups {
-            return None;
-        }
-        let who = match is_group {
-            true => Identity::of_group(subject),
-            false => Identity::of(subject),
-        };
-        let verdict = self.policy.judge(&who, flow, key);
+        let who = self.judged(subject)?;
+        let verdict = self.rules.policy().judge(&who, flow, key);
         let is_any = MessageKind::ALL.map(|kind| verdict.cause(kind).is_some());
         is_any.contains(&true).then(|| {
             let place = Denial::new(subject.peer.zid, flow, key);
@@ -90,12 +94,29 @@ impl Filter for AccessFilter {
         })
     }
 
+    fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect> {
+        let explained = self.rules.explain_to(&self.judged(subject)?, message);
+        let is_audit = self.mode == AccessMode::Audit;
+        let cause = explained.cause();
+        let text = match explained.is_allowed {
+            true => format!("allowed {cause}"),
+            false if is_audit => format!("passes in the mode audit, else denied {cause}"),
+            false => format!("denied {cause}"),
+        };
+        Some(Effect {
+            key: "access_control",
+            is_denied: !explained.is_allowed && !is_audit,
+            text,
+            hints: explained.hints,
+        })
+    }
+
     fn reason(&self) -> Option<Reason> {
         Some(Reason::Access)
     }
 
     fn needs_interfaces(&self) -> bool {
-        self.policy.names_interfaces()
+        self.rules.policy().names_interfaces()
     }
 
     fn samples(&self) -> Vec<Sample> {

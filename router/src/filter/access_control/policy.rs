@@ -6,10 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use zonda_codec::KeyExpr;
 
-use crate::config::{AccessControl, AccessMode, AccessRule, Flow, MessageKind, Permission};
+use crate::{
+    config::{AccessControl, AccessMode, AccessRule, Flow, MessageKind, Permission},
+    filter::contract::Message,
+};
 
 use super::{
-    explain::Message,
     identity::{Combination, Identity, fitting},
     key_index::KeyIndex,
 };
@@ -66,6 +68,11 @@ impl Policy {
             keys,
             is_judged,
         }
+    }
+
+    /// Returns the rules as configured.
+    pub(super) fn control(&self) -> &AccessControl {
+        &self.control
     }
 
     /// Returns true if a subject names interfaces.

@@ -22,7 +22,7 @@ use zonda_codec::KeyExpr;
 use crate::config::{DownsamplingItem, Flow, MessageKind};
 
 use super::{
-    contract::{BoundFilter, Decision, Filter, MessageView, Reason, Subject},
+    contract::{BoundFilter, Decision, Effect, Filter, Message, MessageView, Reason, Subject},
     scope,
 };
 
@@ -154,6 +154,34 @@ impl<T: Time> Filter for DownsamplingFilter<T> {
                 time: Arc::clone(&self.time),
                 _of: of,
             }) as _
+        })
+    }
+
+    fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect> {
+        let Message { flow, kind, key } = message;
+        let here = self.items.iter().enumerate().filter(|(_, item)| {
+            item.kinds.contains(kind) && scope::is_for_all_links(&item.given.scope, subject, flow)
+        });
+        let rates = here.filter_map(|(place, item)| {
+            let rule = item
+                .given
+                .rules
+                .iter()
+                .find(|rule| rule.key.intersects(key))?;
+            Some((rule, scope::name_of(&item.given.scope, place)))
+        });
+        // Each item has to let a message pass, so the lowest rate counts.
+        let (least, name) = rates.min_by(|(one, _), (other, _)| one.freq.total_cmp(&other.freq))?;
+        let (freq, of) = (least.freq, &least.key);
+        let each = if least.per_key { " of each key" } else { "" };
+        Some(Effect {
+            key: "downsampling",
+            is_denied: freq == 0.0,
+            text: match freq == 0.0 {
+                true => format!("no message on {of} passes, by {name}"),
+                false => format!("at most {freq} a second{each} on {of} pass, by {name}"),
+            },
+            hints: Vec::new(),
         })
     }
 

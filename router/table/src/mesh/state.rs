@@ -431,7 +431,7 @@ impl Mesh {
     }
 
     /// Returns the face of a router.
-    pub(super) fn face_of(&self, zid: &ZenohId) -> Option<FaceId> {
+    pub(crate) fn face_of(&self, zid: &ZenohId) -> Option<FaceId> {
         self.routers.get(zid).map(|router| router.face)
     }
 

@@ -23,8 +23,8 @@ use crate::{
 
 /// Face that a query may be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Destination {
-    pub(super) slot: u32,
+pub(crate) struct Destination {
+    pub(crate) slot: u32,
     /// The face that had this slot when it was found.
     id: FaceId,
     /// Distance of its nearest complete queryable whose key includes the query's.
@@ -84,7 +84,7 @@ impl ForwardingTable {
     }
 
     /// Continues the search for the destinations; `None` if more is left.
-    pub(super) fn search_destinations(
+    pub(crate) fn search_destinations(
         &self,
         from: FaceId,
         new: &NewQuery<'_>,
