@@ -39,7 +39,7 @@ pub struct Explain {
     /// The id of the node that does not get it; all receivers by default
     #[arg(long, value_name = "ID")]
     to: Option<ZenohId>,
-    /// What is sent
+    /// The kind of the message
     #[arg(long, value_enum, default_value_t = Kind::Put)]
     kind: Kind,
     #[command(flatten)]

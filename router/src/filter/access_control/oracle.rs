@@ -17,7 +17,7 @@ use crate::config::{
 };
 
 use super::{
-    explain::{self, Neighbour, Rules},
+    explain::{Neighbour, Rules},
     identity::fitting,
     policy::Policy,
 };
@@ -269,7 +269,7 @@ proptest! {
             for flow in [Flow::Ingress, Flow::Egress] {
                 for kind in MessageKind::ALL {
                     let naive = passes(&control, &who, &Message { kind, flow, key });
-                    let found = rules.explain(&who, explain::Message { flow, kind, key });
+                    let found = rules.explain(&who, crate::filter::Message { flow, kind, key });
                     prop_assert_eq!(found.is_allowed, naive);
                     prop_assert_eq!(found.hints.is_empty(), naive, "{:?}", found);
                     let Some(by) = found.by else {
