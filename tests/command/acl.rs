@@ -84,3 +84,99 @@ fn a_bad_call_or_file_is_an_error_in_one_line() {
     assert_eq!(code, Some(2));
     assert!(error.contains("no-such-file.json5"), "{error}");
 }
+
+/// The key of the topic `/chatter` as rmw_zenoh makes it.
+const CHATTER: &str = "0/chatter/std_msgs::msg::dds_::String_/RIHS01_df66";
+
+#[test]
+fn a_ros_2_node_gets_the_rights_of_what_it_does_and_no_others() {
+    let flags = [
+        "--node",
+        "/robot/talker",
+        "--domain",
+        "0",
+        "--publishes",
+        "/chatter",
+        "--acts",
+        "move",
+        "--user",
+        "u1",
+    ];
+    let ended = run(&zonda(), &[&["acl", "ros2"][..], &flags].concat());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    let file = File::new("ros2", &ended.out);
+    let path = file.0.to_str().expect("text");
+    let checked = run(&zonda(), &["router", "-c", path, "--check-config"]);
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""));
+    let goal = "0/robot/move/_action/send_goal/tutorial::action::dds_::Move_SendGoal_/RIHS01_a1";
+    let cache = format!("{CHATTER}/@adv/pub/a1/7/_");
+    let graph = "@ros2_lv/0/a1/0/0/NN/%/%robot/talker";
+    for (flow, kind, key, allowed) in [
+        ("ingress", "put", CHATTER, true),
+        ("egress", "declare_subscriber", CHATTER, true),
+        ("egress", "put", CHATTER, false),
+        ("ingress", "declare_subscriber", CHATTER, false),
+        ("ingress", "declare_queryable", &*cache, true),
+        ("ingress", "query", &*cache, false),
+        ("ingress", "declare_queryable", goal, true),
+        ("egress", "query", goal, true),
+        ("ingress", "query", goal, false),
+        (
+            "ingress",
+            "put",
+            "0/rosout/rcl_interfaces::msg::dds_::Log_/RIHS01_1",
+            true,
+        ),
+        (
+            "ingress",
+            "put",
+            "1/chatter/std_msgs::msg::dds_::String_/RIHS01_df66",
+            false,
+        ),
+        ("ingress", "liveliness_token", graph, true),
+        ("egress", "liveliness_token", graph, true),
+    ] {
+        let (code, out, _) = test(&file, &["--user", "u1", "--flow", flow, kind, key]);
+        assert_eq!(
+            code,
+            Some(i32::from(!allowed)),
+            "{flow} {kind} {key}: {out}"
+        );
+    }
+    // A second user does not have them.
+    assert_eq!(
+        test(
+            &file,
+            &["--user", "u2", "--flow", "ingress", "put", CHATTER]
+        )
+        .0,
+        Some(1)
+    );
+}
+
+#[test]
+fn a_wrong_name_of_ros_2_is_one_line() {
+    for (flags, fault) in [
+        (
+            &["--node", "/talker", "--publishes", "/a*"][..],
+            "is no name of ROS 2",
+        ),
+        (&["--node", "talker/"], "expected the full name of a node"),
+        (&["--node", "/talker", "--domain", "233"], "0..=232"),
+    ] {
+        let ended = run(&zonda(), &[&["acl", "ros2"][..], flags].concat());
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{flags:?}");
+        assert!(ended.err.contains(fault), "{}", ended.err);
+        assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    }
+    // A warning says that the rules are for every neighbour.
+    let ended = run(&zonda(), &["acl", "ros2", "--node", "/talker", "--minimal"]);
+    assert_eq!(ended.code, Some(0));
+    assert!(
+        ended
+            .err
+            .starts_with("warning: the rules are for every neighbour"),
+        "{}",
+        ended.err
+    );
+}

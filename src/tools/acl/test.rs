@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda acl`: what the access control of a configuration decides, and why.
+//! `zonda acl test`: the decision of a configuration about a message, and its cause.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use super::key;
+use clap::Args;
 use serde_json::json;
 use zonda_codec::{KeyExpr, ZenohId};
 use zonda_program::{Failure, complain, print};
@@ -21,13 +22,6 @@ neighbour: a message that a router forwards passes both, each with the neighbour
 
 Exit code: 0 if the message is allowed in the directions asked for; 1 if it is denied in one of them; 2 for bad usage or a bad \
 configuration.";
-
-/// See what the access control of a configuration decides.
-#[derive(Subcommand, Clone, Debug)]
-pub enum Acl {
-    /// Say if a message is allowed, by which rule, policy and subject, and what would change that
-    Test(Box<Test>),
-}
 
 /// A message, and the neighbour that it comes from or goes to.
 #[derive(Args, Clone, Debug)]
@@ -73,28 +67,15 @@ fn kind(text: &str) -> Result<MessageKind, String> {
     found.ok_or_else(|| format!("it is none of {}", names()))
 }
 
-/// Reads a key expression of the command line.
-pub(super) fn key(text: &str) -> Result<KeyExpr<'static>, String> {
-    KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
-}
-
 fn flow(text: &str) -> Result<Flow, String> {
     let mut all = [Flow::Ingress, Flow::Egress].into_iter();
     let found = all.find(|flow| flow.name() == text);
     found.ok_or_else(|| "it is neither ingress nor egress".to_owned())
 }
 
-impl Acl {
-    /// Runs the command.
-    pub fn run(self) -> Result<(), Failure> {
-        match self {
-            Acl::Test(test) => test.run(),
-        }
-    }
-}
-
 impl Test {
-    fn run(self) -> Result<(), Failure> {
+    /// Prints the decision.
+    pub fn run(self) -> Result<(), Failure> {
         // The rules, and the warnings about them.
         let control = self.control()?;
         let is_audit = control.mode() == AccessMode::Audit;
