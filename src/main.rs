@@ -79,6 +79,8 @@ enum Command {
     /// Say what the access control of a configuration decides, and why
     #[command(subcommand, arg_required_else_help = true)]
     Acl(tools::Acl),
+    /// Give running routers the rules of a file
+    Reload(tools::Reload),
     /// Say which way a message takes between two nodes, or which node stops it and why
     Explain(Box<tools::Explain>),
     /// Show the neighbours of a router, what waits for them, and what stalls
@@ -122,6 +124,7 @@ fn main() -> ExitCode {
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
         Command::Acl(acl) => acl.run(),
+        Command::Reload(reload) => reload.run(),
         Command::Explain(explain) => explain.run(),
         Command::Top(top) => top.run(),
         Command::Tls(tls) => tls.run(),

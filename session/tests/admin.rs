@@ -254,6 +254,43 @@ fn the_configuration_is_written_where_the_right_and_the_key_allow_it() {
     assert_eq!(asked(&session, key)[key].json()[0]["size_limit"], 4);
 }
 
+#[test]
+fn an_object_writes_several_keys_as_a_whole() {
+    let open = opened(router("a1").with("adminspace/permissions/write", "true"));
+    let session = connected_to(&open, client("c5"));
+    let whole = "@/a1/router/config";
+    let rule = "{size_limit: 4, flows: ['ingress'], messages: ['put'], key_exprs: ['a/**']}";
+    let rate = "{messages: ['put'], rules: [{key_expr: 'b', freq: 1}]}";
+    let both = format!("{{low_pass_filter: [{rule}], downsampling: [{rate}]}}");
+    let reply = written(&session, whole, &both).expect("it is written");
+    let mut changed: Vec<_> = reply["changed"].as_array().expect("a list").clone();
+    changed.sort_by_key(ToString::to_string);
+    assert_eq!(changed, [json!("downsampling"), json!("low_pass_filter")]);
+    // One key that needs a restart, or one fault, keeps all as it is.
+    let limits = || one(&session, "@/a1/router/config/low_pass_filter").json();
+    for (value, said) in [
+        (
+            "{low_pass_filter: [], mode: 'peer'}",
+            "a restart is needed for mode",
+        ),
+        ("{low_pass_filter: [], downsampling: [{}]}", "downsampling"),
+        ("{low_pass_filter: [], what: 1}", "unknown key `what`"),
+        ("[]", "object"),
+    ] {
+        let error = written(&session, whole, value).expect_err(value);
+        assert!(
+            error.contains(said) && !error.contains('\n'),
+            "{value}: {error}"
+        );
+        assert_eq!(limits()[0]["size_limit"], 4, "{value}");
+    }
+    // Keys that the object does not name stay.
+    let reply = written(&session, whole, "{low_pass_filter: []}").expect("it is written");
+    assert_eq!(reply["changed"], json!(["low_pass_filter"]));
+    let rates = one(&session, "@/a1/router/config/downsampling").json();
+    assert_eq!(rates[0]["rules"][0]["freq"].as_f64(), Some(1.0));
+}
+
 /// Writes of two sessions at once: none undoes the other one. The values are long, so that both
 /// take a while.
 #[test]

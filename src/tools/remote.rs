@@ -13,7 +13,7 @@ use zonda::{Session, Wait};
 use zonda_program::{Failure, Interrupt, complain, print};
 
 /// Time limit of a router's answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time between two looks at the events of a router.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -13,10 +13,10 @@ const PARTS: &str = "{access_control: {enabled: true,
     policies: [{id: 'p', rules: ['data', 'secret'], subjects: ['s']}]}}";
 
 /// File that is removed with the value.
-struct File(PathBuf);
+pub struct File(pub PathBuf);
 
 impl File {
-    fn new(name: &str, text: &str) -> File {
+    pub fn new(name: &str, text: &str) -> File {
         let name = format!("zonda-acl-{name}-{}.json5", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, text).expect("a folder for temporary files");

@@ -22,6 +22,7 @@ mod queries;
 mod reach;
 mod recording;
 mod rehearse;
+mod reload;
 mod router;
 mod rtt;
 mod runtimes;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Config, keys, rows::ROWS, value::Value};
+use crate::{Config, ConfigError, keys, rows::ROWS, value::Value};
 
 /// Keys that a running node takes over from another configuration, with all keys below them.
 const RELOADED: [&str; 4] = [
@@ -23,10 +23,13 @@ pub const fn reloaded_keys() -> &'static [&'static str] {
 /// Returns true if a running node takes over the value of this key.
 #[must_use]
 pub fn is_reloaded(key: &str) -> bool {
-    RELOADED.iter().any(|one| {
-        let below = key.strip_prefix(one);
-        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-    })
+    RELOADED.iter().any(|one| is_part(key, one))
+}
+
+/// Returns true if `key` is `whole` or below it.
+fn is_part(key: &str, whole: &str) -> bool {
+    let below = key.strip_prefix(whole);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 impl Config {
@@ -58,6 +61,38 @@ impl Config {
             .into_iter()
             .filter(|path| value(self, path) != value(other, path));
         rows.chain(below.cloned()).collect()
+    }
+
+    /// Returns a copy of the values with those of a JSON5 object. Of each [reloaded](reloaded_keys) key
+    /// that the object names, nothing of the former value is left.
+    ///
+    /// # Errors
+    /// The fault of the object.
+    pub fn replaced(&self, object: &str) -> Result<Config, ConfigError> {
+        let mut given = Config::default();
+        given.merge_json5(object)?;
+        let mut copy = self.values();
+        for whole in RELOADED {
+            if given.settings.keys().any(|path| is_part(path, whole)) {
+                copy.settings.retain(|path, _| !is_part(path, whole));
+            }
+        }
+        copy.settings.extend(given.settings);
+        Ok(copy)
+    }
+
+    /// Returns the values of the [reloaded](reloaded_keys) keys as a JSON object.
+    #[must_use]
+    pub fn reloaded_values(&self) -> String {
+        let mut all = serde_json::Map::new();
+        for whole in RELOADED {
+            let value = self.to_json(whole).unwrap_or_default();
+            all.insert(
+                whole.into(),
+                serde_json::from_str(&value).unwrap_or_default(),
+            );
+        }
+        serde_json::Value::Object(all).to_string()
     }
 
     /// Takes over the values of the [reloaded](is_reloaded) keys from another configuration.
@@ -101,6 +136,24 @@ mod tests {
         // An absent value is taken over as well.
         running.reload(&Config::router());
         assert!(!running.settings().access_enabled);
+    }
+
+    #[test]
+    fn values_of_an_object_replace_whole_keys() {
+        let list = "[{size_limit: 1, flows: ['ingress'], messages: ['put'], key_exprs: ['a']}]";
+        let running = Config::router().with("low_pass_filter", list);
+        let running = running.with("access_control/enabled", "false");
+        let rates = "{downsampling: [{messages: ['put'], rules: [{key_expr: 'b', freq: 1}]}]}";
+        let replaced = running.replaced(rates).expect("it is valid");
+        let changed = ["downsampling"];
+        assert_eq!(running.differing_keys(&replaced), changed);
+        // The values of one configuration make another one have them, those that are not set too.
+        let wanted = Config::router().with("access_control/default_permission", "'allow'");
+        let replaced = replaced
+            .replaced(&wanted.reloaded_values())
+            .expect("it is valid");
+        assert_eq!(replaced.differing_keys(&wanted), [""; 0]);
+        assert!(running.replaced("{downsamplin: []}").is_err());
     }
 
     #[test]

@@ -18,11 +18,12 @@ use crate::{
 /// Most bytes of a written value.
 const VALUE_BYTES_MAX: usize = 1 << 20;
 
-/// Returns the path in a key below the `config` of any node: `@/ID/ROLE/config/PATH`.
+/// Returns the path in a key of the configuration of any node: `@/ID/ROLE/config/PATH`. Empty for the
+/// whole configuration.
 pub(crate) fn config_path<'k>(key: &'k KeyExpr<'_>) -> Option<&'k str> {
     let mut parts = key.as_str().splitn(5, '/');
     let begin = [parts.next()?, parts.nth(2)?];
-    let path = parts.next()?;
+    let path = parts.next().unwrap_or_default();
     (begin == ["@", "config"]).then_some(path)
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminRepl
     values.filter_map(reply).collect()
 }
 
-/// Writes a value to the configuration, as far as the node takes it over.
+/// Writes the value of a key, or an object with those of several, as far as the node takes them over.
 ///
 /// # Errors
 /// The cause in words: no right, another key, a value that is not valid.
@@ -69,18 +70,25 @@ pub(crate) fn write_config(
         return Err(format!("a value has at most {VALUE_BYTES_MAX} bytes"));
     }
     let text = std::str::from_utf8(text).map_err(|_| "the value is no text, but JSON5 is")?;
-    let key = root.join(&format!("config/{path}"));
+    let key = root.join(format!("config/{path}").trim_end_matches('/'));
     let key = key.map_err(|error| error.to_string())?;
     let reloaded = node.write(path, text).map_err(|error| error.to_string())?;
     if !reloaded.needs_restart.is_empty() {
         let keys = reloaded_keys().join(", ");
+        let what = match path {
+            "" => format!(
+                "a restart is needed for {}",
+                reloaded.needs_restart.join(", ")
+            ),
+            path => format!("{path} needs a restart"),
+        };
         return Err(format!(
-            "{path} needs a restart; the keys that can be written are those below {keys}"
+            "{what}; the keys that can be written are those below {keys}"
         ));
     }
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::info!("{path} was written through the admin space{left_out}");
+        tracing::info!("{key} was written through the admin space{left_out}");
     }
     let text = json!({
         "changed": reloaded.changed,
@@ -104,7 +112,7 @@ mod tests {
             ("@/a1/router/config/mode", Some("mode")),
             ("@/*/router/config/qos/network", Some("qos/network")),
             ("@/a1/router/config/**", Some("**")),
-            ("@/a1/router/config", None),
+            ("@/a1/router/config", Some("")),
             ("@/a1/router/configs/mode", None),
             ("a/a1/router/config/mode", None),
             ("@/a1/router/subscriber/config/mode", None),

@@ -68,16 +68,23 @@ impl Shared {
         })
     }
 
-    /// Takes over the value of one key, or names it as one that needs a restart.
+    /// Takes over the value of one key, or of several keys from an object if `key` is empty. If a
+    /// changed one needs a restart, it is named, and nothing was taken over.
     ///
     /// # Errors
     /// The fault of the value; nothing was taken over.
     pub(crate) fn write(&self, key: &str, value: &str) -> Result<Reloaded, ConfigError> {
         self.take_over(|running| {
-            let written = running.values().with(key, value);
+            let written = match key {
+                "" => running.replaced(value)?,
+                _ => running.values().with(key, value),
+            };
             written.validate()?;
-            let different = running.differing_keys(&written);
-            running.reload(&written);
+            let mut different = running.differing_keys(&written);
+            match different.iter().all(|key| is_reloaded(key)) {
+                true => running.reload(&written),
+                false => different.retain(|key| !is_reloaded(key)),
+            }
             Ok(different)
         })
     }
