@@ -83,6 +83,8 @@ enum Command {
     Reload(tools::Reload),
     /// Say which way a message takes between two nodes, or which node stops it and why
     Explain(Box<tools::Explain>),
+    /// Print messages as they pass the links of a router: where each comes from, and where it goes
+    Trace(tools::Trace),
     /// Show the neighbours of a router, what waits for them, and what stalls
     Top(tools::Top),
     /// Make certificates for trying links that are encrypted
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Command::Acl(acl) => acl.run(),
         Command::Reload(reload) => reload.run(),
         Command::Explain(explain) => explain.run(),
+        Command::Trace(trace) => trace.run(),
         Command::Top(top) => top.run(),
         Command::Tls(tls) => tls.run(),
         Command::Bench(bench) => bench.run(),

@@ -11,6 +11,7 @@ pub(crate) mod graph;
 pub(crate) mod question;
 pub(crate) mod report_cache;
 pub(crate) mod root;
+pub(crate) mod tracing;
 pub(crate) mod waiting;
 
 use serde_json::json;

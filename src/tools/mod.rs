@@ -29,6 +29,7 @@ mod subscribe;
 mod sum;
 mod tls;
 mod top;
+mod trace;
 
 pub use acl::Acl;
 pub use bench::Bench;
@@ -48,3 +49,4 @@ pub use shell::{Completions, Man};
 pub use subscribe::Subscribe;
 pub use tls::Tls;
 pub use top::Top;
+pub use trace::Trace;

@@ -10,7 +10,7 @@ use zonda::{Config, Session, Wait};
 use zonda_program::{Connection, Failure, await_attempts, complain, plain, print};
 use zonda_router::config::reloaded_keys;
 
-use super::remote::{PATIENCE, Whom};
+use super::remote::{PATIENCE, Whom, chosen};
 
 const HELP: &str = "\
 Examples:
@@ -56,14 +56,7 @@ impl Reload {
 
     /// Gives each router the values.
     fn give(&self, session: &Session, values: &str) -> Result<(), Failure> {
-        let whom = self
-            .router
-            .clone()
-            .or_else(|| Whom::only_neighbour(session));
-        let whom = whom.ok_or_else(|| {
-            let text = "name a router by --router, or connect to one only (-e)";
-            Failure::Usage(text.to_owned())
-        })?;
+        let whom = chosen(self.router.as_ref(), session)?;
         let mut refused = 0;
         for (zid, _) in whom.insist(session, "")? {
             match write(session, &zid, values)? {

@@ -105,6 +105,18 @@ impl Whom {
     }
 }
 
+/// Returns the routers that a flag names, or the only neighbour.
+///
+/// # Errors
+/// There is no flag, and not one router as the only neighbour.
+pub fn chosen(flag: Option<&Whom>, session: &Session) -> Result<Whom, Failure> {
+    let whom = flag.cloned().or_else(|| Whom::only_neighbour(session));
+    whom.ok_or_else(|| {
+        let none = "no router to ask: give the endpoint of one with -e, or its id with --router";
+        Failure::Run(none.to_owned())
+    })
+}
+
 /// Queries admin spaces. Returns the text of each reply, with the id of its node.
 ///
 /// # Blocking

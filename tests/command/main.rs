@@ -33,5 +33,6 @@ mod thr;
 mod tls;
 mod tools;
 mod top;
+mod trace;
 mod usage;
 mod values;

@@ -17,7 +17,7 @@ pub(crate) struct AdminQuestion {
     pub(crate) omits_descriptors: bool,
     /// Value to be written to the configuration.
     pub(crate) written: Option<Box<[u8]>>,
-    /// Parameters of a query for an explanation.
+    /// Parameters of a query for an explanation or a trace.
     pub(crate) about: Option<Box<str>>,
 }
 

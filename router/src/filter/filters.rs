@@ -19,12 +19,16 @@ use super::{
     drops::Drops,
     low_pass::LowPassFilter,
     overwrite::OverwriteFilter,
+    trace::{Trace, TraceFilter},
 };
 
 /// The filters that a node's configuration defines, in the order in which they decide.
 #[derive(Default)]
 pub(crate) struct Filters {
+    /// Filters of the configuration, between those of the traces.
     all: Vec<Arc<dyn Filter>>,
+    configured: Vec<Arc<dyn Filter>>,
+    traces: Vec<Arc<Trace>>,
     downsampling: Option<Arc<DownsamplingFilter>>,
     access: Option<Arc<AccessFilter>>,
     drops: Arc<Drops>,
@@ -39,26 +43,54 @@ impl Filters {
 
     /// Returns other filters, which continue the counters of these.
     pub(super) fn replaced(&self, settings: &Settings) -> Filters {
-        let mut all: Vec<Arc<dyn Filter>> = Vec::new();
+        let mut configured: Vec<Arc<dyn Filter>> = Vec::new();
         let downsampling = DownsamplingFilter::again(&settings.downsampling, &self.downsampling);
-        all.extend(downsampling.clone().map(|one| one as _));
+        configured.extend(downsampling.clone().map(|one| one as _));
         // rights that contradict each other are none; such a node does not open anyway
         let access = settings.access_control();
         let access = access.unwrap_or_else(|_| Some(AccessControl::closed()));
         let access = access.map(|control| AccessFilter::new(control, self.access.as_deref()));
         let access = access.map(Arc::new);
-        all.extend(access.clone().map(|one| one as _));
-        all.extend(OverwriteFilter::new(&settings.network_rules).map(|one| Arc::new(one) as _));
-        all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Arc::new(one) as _));
+        configured.extend(access.clone().map(|one| one as _));
+        configured
+            .extend(OverwriteFilter::new(&settings.network_rules).map(|one| Arc::new(one) as _));
+        configured
+            .extend(LowPassFilter::new(&settings.low_pass_rules).map(|one| Arc::new(one) as _));
         #[cfg(test)]
-        all.extend(super::tests::planted());
+        configured.extend(super::tests::planted());
         Filters {
-            all,
+            all: Vec::new(),
+            configured,
+            traces: Vec::new(),
             downsampling,
             access,
             drops: Arc::clone(&self.drops),
-            number: self.number + 1,
+            number: self.number,
         }
+        .traced(self.traces.clone())
+    }
+
+    /// Returns the same filters with these traces.
+    pub(super) fn traced(&self, traces: Vec<Arc<Trace>>) -> Filters {
+        let of = |flow| {
+            let filter = move |trace| Arc::new(TraceFilter::new(trace, flow)) as Arc<dyn Filter>;
+            traces.iter().map(filter)
+        };
+        let all = of(Flow::Ingress).chain(self.configured.iter().cloned());
+        Filters {
+            all: all.chain(of(Flow::Egress)).collect(),
+            configured: self.configured.clone(),
+            downsampling: self.downsampling.clone(),
+            access: self.access.clone(),
+            drops: Arc::clone(&self.drops),
+            number: self.number + 1,
+            traces,
+        }
+    }
+
+    /// Returns the running traces.
+    pub(super) fn traces(&self) -> &[Arc<Trace>] {
+        &self.traces
     }
 
     /// Returns the number of filters that the node had before.

@@ -23,9 +23,11 @@ mod overwrite;
 mod refused;
 mod reload;
 mod route;
+mod running_trace;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use access_control::{DecidingRule, Explanation, Neighbour, Rules};
 pub(crate) use bind::{bound, forget_bound};
@@ -39,3 +41,5 @@ pub(crate) use gate::gate_of;
 pub(crate) use refused::Refused;
 pub(crate) use reload::reload_filters;
 pub(crate) use route::{FilteredRoute, view_of};
+pub(crate) use running_trace::Tracing;
+pub(crate) use trace::Pass;

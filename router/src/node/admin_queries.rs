@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{Encoding, Qos, Reliability, WhatAmI, ZenohId};
+use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, WhatAmI, ZenohId};
 use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
@@ -23,8 +23,10 @@ use crate::{
         question::{AdminQuestion, AdminReply, sets_false},
         report_cache::Report,
         root,
+        tracing::{AskedTrace, REPLY_EVERY, is_trace, reply},
         waiting::Pushed,
     },
+    filter::Tracing,
     metrics,
     model::{Publication, SampleKind, Value},
     node::{
@@ -73,7 +75,8 @@ impl Shared {
             omits_descriptors: sets_false(asked.parameters, "descriptors"),
             written: (asked.payload.filter(|_| is_write))
                 .map(|payload| kept(payload, settings).into()),
-            about: is_explanation(asked.key).then(|| kept_parameters(asked.parameters).into()),
+            about: (is_explanation(asked.key) || is_trace(asked.key))
+                .then(|| kept_parameters(asked.parameters).into()),
         };
         // The task is started without the lock.
         let run = move || match node.admin_questions.push(asker.face, asked) {
@@ -219,6 +222,12 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
             Err(error) => drop(node.say_error(&asked, &error)),
         };
     }
+    if let Some(about) = asked.about.as_ref().filter(|_| is_trace(&asked.key)) {
+        return match AskedTrace::read(about) {
+            Ok(wanted) => trace(node, &asked, &wanted, &root).await,
+            Err(error) => drop(node.say_error(&asked, &error)),
+        };
+    }
     let mut answer = match &asked.about {
         None => Answer::begin(asked, root),
         Some(about) => match Explaining::begin(node, about) {
@@ -243,6 +252,26 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
         room = node.say(answer.asked(), &replies);
         node.admin_questions.note_work(begin, Instant::now());
         with_runtime!(&node.runtime, runtime => runtime.yield_now().await);
+    }
+}
+
+/// Replies with the messages that pass the links of this node, until the time or the query is over.
+async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, root: &KeyExpr<'_>) {
+    let Some(tracing) = Tracing::begin(node, wanted.key.clone()) else {
+        node.say_error(asked, "too many traces run on this node: try again later");
+        return;
+    };
+    let end = Instant::now() + wanted.time;
+    // An empty reply says that the trace runs.
+    let mut room = node.say(asked, reply(root, &[], 0).as_slice());
+    while node.await_room(asked, &room).await && Instant::now() < end {
+        let next = (Instant::now() + REPLY_EVERY).min(end);
+        node.runtime.sleep_until(next).await;
+        let (passes, unrecorded) = tracing.take();
+        if !passes.is_empty() || unrecorded > 0 {
+            let told = reply(root, &passes, unrecorded);
+            room = node.say(asked, told.as_slice());
+        }
     }
 }
 

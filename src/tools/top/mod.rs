@@ -20,7 +20,7 @@ use zonda_program::{
     Connection, Failure, Interrupt, await_attempts, plain, print, print_lines, some_seconds, table,
 };
 
-use super::remote::Whom;
+use super::remote::{Whom, chosen};
 use rows::{COLUMNS, FULLEST, Row, Stalls, sort};
 use snapshot::Snapshot;
 
@@ -181,14 +181,8 @@ impl Top {
     }
 
     fn show(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
-        let whom = match self.router {
-            Some(zid) => Whom::Node(zid),
-            None => Whom::only_neighbour(session).ok_or_else(|| {
-                let none =
-                    "no router to ask: give the endpoint of one with -e, or its id with --router";
-                Failure::Run(none.to_owned())
-            })?,
-        };
+        let named = self.router.map(Whom::Node);
+        let whom = chosen(named.as_ref(), session)?;
         let mut asker = Asker::begin(session, whom)?;
         if !self.once && !self.connection.json && live::is_possible() {
             return live::run(asker, self.interval, self.why, interrupt);
