@@ -4,6 +4,8 @@
 //! this node refuses a router that it does not trust. A router that this node connects to is
 //! trusted, because the configuration names it.
 
+use std::net::SocketAddr;
+
 use zonda_codec::{Endpoint, WhatAmI, transport::reason};
 use zonda_transport::protocol::parameters::Established;
 
@@ -91,10 +93,38 @@ pub(crate) fn tell_of_open_mesh(settings: &Settings) {
 /// certificate.
 fn is_open(settings: &Settings, endpoint: &Endpoint) -> bool {
     let address = endpoint.address();
-    let local = ["127.", "localhost:", "[::1]"];
-    let is_local = local.iter().any(|local| address.starts_with(local));
+    let is_local = match address.parse::<SocketAddr>() {
+        Ok(address) => address.ip().to_canonical().is_loopback(),
+        Err(_) => address.starts_with("localhost:"),
+    };
     let is_of_machine =
         ["unixsock-stream", "unixpipe", "serial", "vsock"].contains(&endpoint.proto());
     let asks_for_certificates = settings.asks_for_certificates(endpoint);
     !is_local && !is_of_machine && !asks_for_certificates && !settings.has_users()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn an_endpoint_is_open_if_other_machines_reach_it() {
+        let settings = Config::router().settings();
+        for (endpoint, expected) in [
+            ("tcp/127.0.0.1:7447", false),
+            ("tcp/127.1.2.3:7447", false),
+            ("tcp/[::1]:7447", false),
+            ("tcp/[::ffff:127.0.0.1]:7447", false),
+            ("tcp/localhost:7447", false),
+            ("unixsock-stream/a", false),
+            ("tcp/0.0.0.0:7447", true),
+            ("tcp/[::]:7447", true),
+            ("udp/10.0.0.1:7447", true),
+            ("tcp/localhost.example:7447", true),
+        ] {
+            let parsed: Endpoint = endpoint.parse().expect(endpoint);
+            assert_eq!(is_open(&settings, &parsed), expected, "{endpoint}");
+        }
+    }
 }
