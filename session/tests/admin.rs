@@ -291,6 +291,36 @@ fn an_object_writes_several_keys_as_a_whole() {
     assert_eq!(rates[0]["rules"][0]["freq"].as_f64(), Some(1.0));
 }
 
+#[test]
+fn a_write_needs_the_right_to_put() {
+    let rules = |messages: &str| {
+        format!(
+            "{{enabled: true, default_permission: 'deny',
+               rules: [{{id: 'ask', permission: 'allow', messages: [{messages}], key_exprs: ['@/**']}}],
+               subjects: [{{id: 'all'}}], policies: [{{rules: ['ask'], subjects: ['all']}}]}}"
+        )
+    };
+    let key = "@/a1/router/config/low_pass_filter";
+    for (messages, may) in [
+        ("'query', 'reply'", false),
+        ("'query', 'reply', 'put'", true),
+    ] {
+        let config = router("a1").with("adminspace/permissions/write", "true");
+        let open = opened(config.with("access_control", &rules(messages)));
+        let session = connected_to(&open, client("c5"));
+        assert_eq!(asked(&session, key)[key].json(), json!([]));
+        let outcome = written(&session, key, "[]");
+        match may {
+            true => assert_eq!(outcome.expect("it is written")["changed"], json!([])),
+            false => {
+                let error = outcome.expect_err("it may not put");
+                assert!(error.contains("the right to put"), "{error}");
+            }
+        }
+        open.close().wait().expect("it is open");
+    }
+}
+
 /// Writes of two sessions at once: none undoes the other one. The values are long, so that both
 /// take a while.
 #[test]

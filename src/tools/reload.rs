@@ -10,7 +10,7 @@ use zonda::{Config, Session, Wait};
 use zonda_program::{Connection, Failure, await_attempts, complain, plain, print};
 use zonda_router::config::reloaded_keys;
 
-use super::remote::{PATIENCE, Whom, chosen};
+use super::remote::{PATIENCE, Whom, chosen, replies};
 
 const HELP: &str = "\
 Examples:
@@ -33,6 +33,9 @@ pub struct Reload {
     /// The router: its id, or `any` for each that is reached; the only neighbour by default
     #[arg(long, value_name = "ZID|any")]
     router: Option<Whom>,
+    /// Switch access control off where the file has none and a router has it on
+    #[arg(long)]
+    without_access_control: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -47,18 +50,27 @@ impl Reload {
         let rules = Config::router().replaced(&values);
         let rules = rules.map_err(|error| usage(error.to_string()))?;
         rules.validate().map_err(|error| usage(error.to_string()))?;
+        let is_open = !rules.settings().access_enabled;
         let session = self.connection.open()?;
         await_attempts(&session);
-        let outcome = self.give(&session, &values);
+        let outcome = self.give(&session, &values, is_open && !self.without_access_control);
         session.close().wait()?;
         outcome
     }
 
-    /// Gives each router the values.
-    fn give(&self, session: &Session, values: &str) -> Result<(), Failure> {
+    /// Gives each router the values; with `keeps_closed` only those without access control.
+    fn give(&self, session: &Session, values: &str, keeps_closed: bool) -> Result<(), Failure> {
         let whom = chosen(self.router.as_ref(), session)?;
         let mut refused = 0;
         for (zid, _) in whom.insist(session, "")? {
+            if keeps_closed && is_closed(session, &zid)? {
+                refused += 1;
+                complain(format_args!(
+                    "router {zid} has access control and the file does not: give it one with access_control, or \
+                     --without-access-control"
+                ));
+                continue;
+            }
             match write(session, &zid, values)? {
                 Ok(text) => print(format_args!("router {zid}: {text}")),
                 Err(error) => {
@@ -75,6 +87,13 @@ impl Reload {
             _ => Err(Failure::NoResult),
         }
     }
+}
+
+/// Returns true if a router has access control.
+fn is_closed(session: &Session, zid: &str) -> Result<bool, Failure> {
+    let key = format!("@/{zid}/router/config/access_control/enabled");
+    let found = replies(session, &key)?;
+    Ok(found.iter().any(|(_, text)| text == "true"))
 }
 
 /// Writes the values to a router. Returns what has changed, or why the router refuses.

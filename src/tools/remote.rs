@@ -75,8 +75,10 @@ impl Whom {
             Whom::Any => ("no router".to_owned(), "tells"),
             Whom::Node(zid) => (format!("node {zid}"), "does not tell"),
         };
+        let name = if name.is_empty() { "state" } else { name };
         Err(Failure::Run(format!(
-            "{node} {verb} its {name}: it is not reached, does not let its admin space be read (adminspace/*), or does not know the question"
+            "{node} {verb} its {name}: it is not reached, does not let its admin space be read (adminspace/*, or a rule of \
+             access control), or does not know the question"
         )))
     }
 

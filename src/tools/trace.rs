@@ -177,7 +177,9 @@ impl Lines {
             }
             (false, error) => {
                 let reason = error.unwrap_or_else(|| {
-                    "it does not let its admin space be read, or does not know the question".into()
+                    "it does not let its admin space be read (adminspace/*, or a rule of access control), or does not \
+                     know the question"
+                        .into()
                 });
                 Err(Failure::Run(format!(
                     "no router traces: {}",

@@ -110,7 +110,7 @@ fn the_way_and_the_reasons_that_stop_a_message_are_told() {
     scene.ends(&["demo/a"], "demo/a arrives at client c2", 0);
     scene.ends(
         &["other"],
-        "router a1 knows no subscriber that matches other",
+        "router a1 has no subscriber that matches other",
         1,
     );
     scene.ends(

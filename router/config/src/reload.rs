@@ -129,6 +129,9 @@ mod tests {
         found.sort_unstable();
         expected.sort_unstable();
         assert_eq!(found, expected);
+        // A line more changes no value.
+        let moved = text("allow", 7448, "two").replacen('{', "{\n// a comment\n", 1);
+        assert_eq!(other.differing_keys(&read(&moved)), [""; 0]);
         running.reload(&other);
         let mut left = running.differing_keys(&other);
         left.sort_unstable();

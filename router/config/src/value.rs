@@ -5,12 +5,19 @@
 use std::fmt;
 
 /// A JSON5 value and the line (from 1) on which it begins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Located {
     /// The value.
     pub value: Value,
     /// Its line, from 1.
     pub line: u32,
+}
+
+/// Compares the values, wherever they are written.
+impl PartialEq for Located {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
 }
 
 /// A JSON5 value. `Display` writes it as JSON.

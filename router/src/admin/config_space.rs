@@ -11,7 +11,8 @@ use zonda_transport::log_limit::LogLimit;
 
 use crate::{
     admin::question::{AdminQuestion, AdminReply, JSON},
-    config::{Settings, reloaded_keys},
+    config::{Flow, MessageKind, Settings, reloaded_keys},
+    filter::{Message, Neighbourhood},
     node::shared::Shared,
 };
 
@@ -50,6 +51,30 @@ pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminRepl
     values.filter_map(reply).collect()
 }
 
+/// Node that writes, for the log, and its rights.
+pub(crate) struct Writer {
+    pub(crate) name: String,
+    /// The reason for which access control denies it puts on the key.
+    pub(crate) denied: Option<String>,
+}
+
+impl Writer {
+    /// Describes the neighbour that sent a query; `None` for this node's own session.
+    pub(crate) fn of(neighbour: Option<&Neighbourhood>, key: &KeyExpr<'_>) -> Writer {
+        let Some(neighbour) = neighbour else {
+            let name = "this node".to_owned();
+            return Writer { name, denied: None };
+        };
+        let (flow, kind) = (Flow::Ingress, MessageKind::Put);
+        let effects = neighbour.effects(Message { flow, kind, key });
+        let mut denied = effects.into_iter().filter(|effect| effect.is_denied);
+        Writer {
+            name: neighbour.peer.zid.to_string(),
+            denied: denied.next().map(|effect| effect.text),
+        }
+    }
+}
+
 /// Writes the value of a key, or an object with those of several, as far as the node takes them over.
 ///
 /// # Errors
@@ -58,10 +83,16 @@ pub(crate) fn write_config(
     node: &Shared,
     asked: &AdminQuestion,
     root: &KeyExpr<'_>,
+    writer: &Writer,
 ) -> Result<AdminReply, String> {
     if !node.settings.adminspace_writable {
         let reason = "the configuration may not be written: adminspace/permissions/write is false";
         return Err(reason.into());
+    }
+    if let Some(denied) = &writer.denied {
+        return Err(format!(
+            "a write needs the right to put on the key: {denied}"
+        ));
     }
     let path = config_path(&asked.key).filter(|path| !path.contains('*'));
     let path = path.ok_or("a write needs the whole path of one key, without wildcards")?;
@@ -87,8 +118,12 @@ pub(crate) fn write_config(
         ));
     }
     static LIMIT: LogLimit = LogLimit::new();
-    if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::info!("{key} was written through the admin space{left_out}");
+    let is_change = !reloaded.changed.is_empty();
+    if let Some(left_out) = is_change.then(|| LIMIT.admit(Instant::now())).flatten() {
+        let (who, changed) = (&writer.name, reloaded.changed.join(", "));
+        tracing::warn!(
+            "{who} has changed the configuration through the admin space: {changed}{left_out}"
+        );
     }
     let text = json!({
         "changed": reloaded.changed,

@@ -291,6 +291,31 @@ impl Explaining {
         described.collect()
     }
 
+    /// Describes a matching declaration if the filters keep all of them from the sender, whose
+    /// publisher or querier then sends nothing.
+    fn unannounced(&self, from: &Neighbourhood) -> Option<Value> {
+        let kind = match self.asked.takers() {
+            Kind::Queryable => MessageKind::DeclareQueryable,
+            Kind::Subscriber | Kind::Token => MessageKind::DeclareSubscriber,
+        };
+        let mut first = None;
+        for row in &self.declared {
+            let key = KeyExpr::new(row["key"].as_str()?).ok()?;
+            let effects = from.effects(Message {
+                flow: Flow::Egress,
+                kind,
+                key: &key,
+            });
+            if !effects.iter().any(|effect| effect.is_denied) {
+                return None;
+            }
+            first.get_or_insert_with(
+                || json!({"key": key.as_str(), "effects": effects_json(effects)}),
+            );
+        }
+        first
+    }
+
     fn reply(&mut self, node: &Shared, root: &KeyExpr<'_>) -> Option<AdminReply> {
         let asked = &self.asked;
         let from = {
@@ -315,6 +340,7 @@ impl Explaining {
             "declared": self.declared,
             "nearest": nearest,
             "refused": self.refused(node),
+            "unannounced": from.as_ref().and_then(|from| self.unannounced(from)),
         });
         Some(AdminReply {
             key: root.join("explain").ok()?,

@@ -17,7 +17,7 @@ use crate::{
     admin::{
         self,
         answer::Answer,
-        config_space::{config_path, kept, write_config},
+        config_space::{Writer, config_path, kept, write_config},
         explanation::{Explaining, is_explanation, kept_parameters},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
@@ -26,7 +26,7 @@ use crate::{
         tracing::{AskedTrace, REPLY_EVERY, is_trace, reply},
         waiting::Pushed,
     },
-    filter::Tracing,
+    filter::{Neighbourhood, Tracing},
     metrics,
     model::{Publication, SampleKind, Value},
     node::{
@@ -150,6 +150,20 @@ impl Shared {
         }
     }
 
+    /// Describes the node that sent a query with a value; `None` if it is gone.
+    fn writer(&self, asked: &AdminQuestion) -> Option<Writer> {
+        let branch = &asked.branch;
+        let neighbour = {
+            let state = self.state.lock();
+            let asker = state.table.origin_of_query(branch.face, branch.rid)?;
+            match asker.face == self.local {
+                true => None,
+                false => Some(Neighbourhood::of(&state, asker.face)?),
+            }
+        };
+        Some(Writer::of(neighbour.as_ref(), &asked.key))
+    }
+
     /// Returns the text of a report, perhaps a recent one; empty if this node has none.
     pub(crate) fn admin_report(self: &Arc<Self>, report: Report) -> Arc<str> {
         self.admin_reports.text(report, || self.report(report))
@@ -217,7 +231,10 @@ fn start_answering(node: Arc<Shared>, asker: FaceId) {
 async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
     let root = node.state.lock().table.admin_key().clone();
     if asked.written.is_some() {
-        return match write_config(node, &asked, &root) {
+        let Some(writer) = node.writer(&asked) else {
+            return;
+        };
+        return match write_config(node, &asked, &root, &writer) {
             Ok(reply) => drop(node.say(&asked, &[reply])),
             Err(error) => drop(node.say_error(&asked, &error)),
         };

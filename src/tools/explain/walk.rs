@@ -145,6 +145,19 @@ impl Search<'_> {
     /// Takes note of what a router does with the message.
     fn take(&mut self, place: usize, report: &Value) {
         let (router, from) = (word(report, "zid"), word(report, "from"));
+        // The sender's publisher waits for subscribers, which the router may not tell it of.
+        let unannounced = &report["unannounced"];
+        let is_first = self
+            .reports
+            .get(place)
+            .is_some_and(|(before, _)| before.is_none());
+        if let Some(reason) = denial(&unannounced["effects"]).filter(|_| is_first) {
+            let (takers, key) = (self.message.takers(), word(unannounced, "key"));
+            let line = format!(
+                "router {router} does not announce the {takers} {key} to {from}, so {from} sends nothing: {reason}"
+            );
+            return self.stops.push((place, line));
+        }
         if let Some(reason) = denial(&report["ingress"]) {
             let line = format!("router {router} does not take it from {from}: {reason}");
             return self.stops.push((place, line));
@@ -227,9 +240,7 @@ impl Search<'_> {
     fn untaken(&self, first: &str, routers: &dyn Routers) -> Result<Vec<String>, Failure> {
         let (takers, key) = (self.message.takers(), &self.message.key);
         let Some(to) = &self.message.to else {
-            let mut lines = vec![format!(
-                "router {first} knows no {takers} that matches {key}"
-            )];
+            let mut lines = vec![format!("router {first} has no {takers} that matches {key}")];
             lines.extend(self.nearest());
             return Ok(lines);
         };
@@ -432,6 +443,17 @@ mod tests {
         let expected = ["c2 is connected to no router that answers", "c2 left"];
         let expected = expected.map(str::to_owned).to_vec();
         assert_eq!(walked(&told).outcome, Outcome::Stops(expected));
+    }
+
+    #[test]
+    fn a_sender_that_hears_of_no_receiver_is_named() {
+        let effects = hop("x", "client", true)["egress"].clone();
+        let unannounced = json!({"key": "demo/*", "effects": effects});
+        let first = json!({"ingress": [], "onward": [hop("c2", "client", false)], "unannounced": unannounced});
+        let told = Told(BTreeMap::from([("a", (vec!["c1", "c2"], first))]));
+        let line = "router a does not announce the subscriber demo/* to c1, so c1 sends nothing: access_control: \
+                    denied by rule \"r\"";
+        assert_eq!(walked(&told).outcome, Outcome::Stops(vec![line.to_owned()]));
     }
 
     #[test]

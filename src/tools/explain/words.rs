@@ -36,6 +36,10 @@ pub fn path(message: &Message, reports: &[Value]) -> Vec<String> {
             true => "",
             false => ", which is not its neighbour now",
         };
+        // The outcome names a router that refuses the message.
+        if denial(&report["ingress"]).is_some() {
+            continue;
+        }
         lines.push(format!("router {router} gets it from {from}{known}"));
         lines.extend(effects(&report["ingress"]));
         for hop in report["onward"].as_array().into_iter().flatten() {

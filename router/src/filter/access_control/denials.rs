@@ -60,11 +60,26 @@ impl Default for Count {
     }
 }
 
+/// Messages that no rule allows. Each kind has a log line of its own in each direction, as a
+/// neighbour may send one kind all the time.
+struct ByDefault {
+    messages: AtomicU64,
+    lines: [[LogLimit; MessageKind::ALL.len()]; 2],
+}
+
+impl Default for ByDefault {
+    fn default() -> Self {
+        ByDefault {
+            messages: AtomicU64::new(0),
+            lines: Default::default(),
+        }
+    }
+}
+
 /// Denied messages of all rules.
 pub(super) struct Denials {
     by_rule: Vec<(String, Arc<Count>)>,
-    /// Messages that no rule allows.
-    by_default: Arc<Count>,
+    by_default: Arc<ByDefault>,
 }
 
 impl Denials {
@@ -84,36 +99,40 @@ impl Denials {
     }
 
     /// Counts a message that is denied, or would be in an audit. Logs at most one line a minute for
-    /// each rule.
+    /// each rule, and for each kind and direction of messages that no rule allows.
     #[cold]
     pub(super) fn note(&self, cause: Cause, place: &Denial, kind: MessageKind, is_audit: bool) {
         let rule = cause.and_then(|rule| self.by_rule.get(rule));
-        let (name, count) = match rule {
-            Some((name, count)) => (Some(name), count),
-            None => (None, &self.by_default),
+        let (name, messages, lines) = match rule {
+            Some((name, count)) => (Some(name), &count.messages, &count.lines),
+            None => {
+                let ByDefault { messages, lines } = &*self.by_default;
+                (None, messages, &lines[place.flow as usize][kind as usize])
+            }
         };
-        count.messages.fetch_add(1, Ordering::Relaxed);
-        let Some(left_out) = count.lines.admit(Instant::now()) else {
+        messages.fetch_add(1, Ordering::Relaxed);
+        let Some(left_out) = lines.admit(Instant::now()) else {
             return;
         };
         let (kind, cause) = (kind.name(), Named(name));
         match is_audit {
             true => tracing::warn!("access control would deny {kind} {place}: {cause}{left_out}"),
-            false => tracing::info!("access control denies {kind} {place}: {cause}{left_out}"),
+            false => tracing::warn!("access control denies {kind} {place}: {cause}{left_out}"),
         }
     }
 
     /// Returns the counters: that of messages that no rule allows, and those of rules that have
     /// denied some.
     pub(super) fn samples(&self) -> Vec<Sample> {
-        let of = |count: &Count| {
-            let messages = count.messages.load(Ordering::Relaxed);
+        let of = |messages: &AtomicU64| {
+            let messages = messages.load(Ordering::Relaxed);
             Sample::of(&ACCESS_DENIED, messages)
         };
         let rules = self.by_rule.iter();
-        let rules = rules.map(|(name, count)| of(count).with("rule", name.clone()));
+        let rules = rules.map(|(name, count)| of(&count.messages).with("rule", name.clone()));
         let rules = rules.filter(|sample| sample.value() > 0);
-        std::iter::once(of(&self.by_default)).chain(rules).collect()
+        let by_default = of(&self.by_default.messages);
+        std::iter::once(by_default).chain(rules).collect()
     }
 }
 

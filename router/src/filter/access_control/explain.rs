@@ -6,6 +6,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use zonda_codec::ZenohId;
+use zonda_transport::text::distance;
 
 use crate::{
     config::{AccessControl, AccessRule, AccessSubject, MessageKind, Permission},
@@ -93,6 +94,9 @@ fn quoted(names: &[String]) -> String {
 
 /// Most hints about rules.
 const HINTS_MAX: usize = 5;
+
+/// Longest keys that are compared with each other.
+const COMPARED_MAX: usize = 256;
 
 /// Explains the decision of `control` about messages between a neighbour and this node.
 ///
@@ -237,6 +241,7 @@ impl Rules {
         if fitting.is_empty() {
             hints.extend(self.nearest_subject(who));
         }
+        hints.extend(self.likeliest(fitting, message));
         let rules = self.control().rules().iter().enumerate();
         let near = rules.filter_map(|(place, rule)| self.near(place, rule, fitting, message));
         hints.extend(near.take(HINTS_MAX));
@@ -250,7 +255,37 @@ impl Rules {
         hints
     }
 
-    /// Returns the reason for which a rule that nearly allows a message does not.
+    /// Returns true if a policy applies a rule to one of these subjects.
+    fn is_applied(&self, place: usize, fitting: &BTreeSet<usize>) -> bool {
+        let grants = self.control().grants_of_rule(place).iter();
+        let mut grants = grants.map(|grant| &self.control().grants()[*grant]);
+        grants.any(|grant| grant.subjects().iter().any(|one| fitting.contains(one)))
+    }
+
+    /// Names a rule of the neighbour's that allows such messages on another key which is nearly the
+    /// same: one of the two may be misspelt.
+    fn likeliest(&self, fitting: &BTreeSet<usize>, message: Message<'_>) -> Option<String> {
+        let Message { flow, kind, key } = message;
+        let wanted = key.as_str();
+        let rules = self.control().rules().iter().enumerate();
+        let own = rules.filter(|(place, rule)| {
+            rule.permission() == Permission::Allow
+                && rule.messages().contains(&kind)
+                && rule.flows().contains(&flow)
+                && self.is_applied(*place, fitting)
+        });
+        let keys = own.flat_map(|(_, rule)| rule.keys().iter().map(move |own| (rule, own)));
+        let others = keys.filter(|(_, own)| !own.intersects(key));
+        let short = others.filter(|(_, own)| own.as_str().len().max(wanted.len()) <= COMPARED_MAX);
+        let steps = short.map(|(rule, own)| (distance(own.as_str(), wanted), rule, own));
+        let (steps, rule, own) = steps.min_by_key(|(steps, ..)| *steps)?;
+        let id = rule.id();
+        (steps <= 2.max(wanted.len() / 4))
+            .then(|| format!("rule {id:?} allows it on {own}: is {key} meant, or misspelt?"))
+    }
+
+    /// Returns the reason for which a rule that nearly allows a message does not. Of rules that are
+    /// not the neighbour's, only those that allow it otherwise are named.
     fn near(
         &self,
         place: usize,
@@ -265,6 +300,10 @@ impl Rules {
         }
         let (id, kind_name) = (rule.id(), kind.name());
         let includes = rule.keys().iter().any(|own| own.includes(key));
+        let is_whole = includes && rule.messages().contains(&kind) && rule.flows().contains(&flow);
+        if !is_whole && !self.is_applied(place, fitting) {
+            return None;
+        }
         if !rule.messages().contains(&kind) {
             let names: Vec<_> = rule.messages().iter().map(|kind| kind.name()).collect();
             let names = names.join(", ");
@@ -455,6 +494,12 @@ mod tests {
                 "allows it to \"t\" (policy \"q\"), which the neighbour is not",
             ),
             ("u1", MessageKind::Put, "free/a", "no policy applies it"),
+            (
+                "u1",
+                MessageKind::Put,
+                "demon/a/b",
+                "rule \"data\" allows it on demo/**: is demon/a/b meant, or misspelt?",
+            ),
             (
                 "u1",
                 MessageKind::Put,
