@@ -115,6 +115,8 @@ pub struct Config {
     refused: Option<ConfigError>,
     /// The origin of values that are set now.
     source: Origin,
+    /// The plugins of the reference whose work this program does itself.
+    plugins: &'static [&'static str],
 }
 
 #[derive(Clone, PartialEq)]

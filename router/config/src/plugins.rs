@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The plugins that a configuration names. This project has none: a daemon refuses a configuration
-//! that requires one, because the data that it should store would be lost. A configuration file of
-//! a plugin that cannot be read is an error, too.
+//! The plugins that a configuration names. This project loads none, but a program may do the work of
+//! some itself. A daemon refuses a configuration that requires another one, because the data that it
+//! should store would be lost. A configuration file of a plugin that cannot be read is an error, too.
+
+use std::borrow::Cow;
 
 use crate::{
     Config, ConfigError, Origin, Setting, check, json5,
@@ -39,10 +41,43 @@ impl Config {
         }
         let members = self.settings.iter().flat_map(|(path, s)| members(path, s));
         let found = members.flat_map(|member| problems(&member));
+        let is_other = |problem: &PluginProblem| {
+            !(problem.is_requirement && self.plugins.contains(&problem.plugin.as_str()))
+        };
+        let found = found.filter(is_other);
         found
             .filter(|problem| is_daemon || !problem.is_requirement)
             .map(|problem| (problem.origin, problem.error))
             .collect()
+    }
+
+    /// Returns the value of a member of a plugin's configuration as JSON, if it is set and the
+    /// program does the work of this plugin itself.
+    pub fn plugin_json(&self, plugin: &str, name: &str) -> Option<String> {
+        if !self.plugins.contains(&plugin) {
+            return None;
+        }
+        // Longer paths come later, and are more specific.
+        let members = self.settings.iter().flat_map(|(path, s)| members(path, s));
+        let mut named = members.filter(|member| member.plugin == plugin && member.name == name);
+        named.next_back().map(|member| member.value.to_string())
+    }
+
+    /// Returns a setting without the plugins whose work the program does itself; `None` if it is
+    /// about no other one.
+    pub(super) fn idle_part<'v>(&self, path: &str, value: &'v Value) -> Option<Cow<'v, Value>> {
+        let is_served = |plugin: &str| self.plugins.contains(&plugin);
+        let mut parts = path.split('/');
+        match (parts.next(), parts.next(), value) {
+            (Some(SECTION), Some(plugin), _) if is_served(plugin) => None,
+            (Some(SECTION), None, Value::Object(plugins)) => {
+                let idle = plugins.iter().filter(|(name, _)| !is_served(name));
+                let idle: Vec<_> = idle.cloned().collect();
+                let is_empty = idle.is_empty() && !plugins.is_empty();
+                (!is_empty).then_some(Cow::Owned(Value::Object(idle)))
+            }
+            _ => Some(Cow::Borrowed(value)),
+        }
     }
 
     fn stored_is(&self, path: &str, value: &Value) -> bool {
@@ -90,6 +125,7 @@ fn members<'c>(path: &'c str, setting: &'c Setting) -> Vec<Member<'c>> {
 }
 
 struct PluginProblem {
+    plugin: String,
     origin: Origin,
     error: ConfigError,
     is_requirement: bool,
@@ -107,6 +143,7 @@ fn problems(member: &Member<'_>) -> Vec<PluginProblem> {
         _ => Vec::new(),
     };
     let problem = |(error, is_requirement)| PluginProblem {
+        plugin: member.plugin.to_owned(),
         origin: member.origin.clone(),
         error,
         is_requirement,
@@ -119,7 +156,7 @@ fn required(plugin: &str, line: Option<u32>) -> ConfigError {
         key: format!("{SECTION}/{plugin}/{REQUIRED}"),
         line,
         found: "true".to_owned(),
-        expected: "false: there are no plugins, and the configuration says not to start without this one; set it to \
+        expected: "false: there is no such plugin, and the configuration says not to start without this one; set it to \
                    false to start without, or plugins_loading/enabled to false"
             .to_owned(),
     }
@@ -163,12 +200,41 @@ fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Config;
+    use crate::{Config, RouterEnvironment, Sources};
 
     fn problems(text: &str) -> Vec<String> {
         let config = Config::from_json5(text).expect(text);
         let found = config.check_plugins(true);
         found.iter().map(|(_, error)| error.to_string()).collect()
+    }
+
+    #[test]
+    fn a_plugin_whose_work_the_program_does_is_used() {
+        let arguments = ["plugins/rest/http_port:8001".to_owned()];
+        let file = "plugins:{rest:{http_port:8000,__required__:true},dds:{}}".to_owned();
+        let arguments = [vec![file], arguments.to_vec()].concat();
+        let sources = Sources {
+            arguments: &arguments,
+            plugins: &["rest"],
+            router: Some(RouterEnvironment::default()),
+            ..Sources::default()
+        };
+        let examined = sources.examine();
+        assert_eq!(examined.problems, []);
+        let config = examined.config;
+        let of = |plugin, name| config.plugin_json(plugin, name);
+        assert_eq!(of("rest", "http_port").as_deref(), Some("8001"));
+        assert_eq!(of("rest", "__required__").as_deref(), Some("true"));
+        assert_eq!(of("dds", "__required__").or(of("rest", "x")), None);
+        let warnings = config.warnings();
+        let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let expected = "--cfg: `plugins`: {\"dds\":{}} has no effect: plugins are not supported";
+        assert_eq!(texts, [expected]);
+        let unserved = Sources {
+            plugins: &[],
+            ..sources
+        };
+        assert_eq!(unserved.examine().problems.len(), 1);
     }
 
     #[test]

@@ -4,6 +4,36 @@
 
 use std::path::Path;
 
+use crate::{Config, ConfigError, value::Value};
+
+pub(super) const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
+
+impl Config {
+    /// Reads the file that a key names, which has to be private unless
+    /// `transport/auth/usrpwd/dictionary_file_mode` is `any`; `None` if the key is not set.
+    ///
+    /// # Errors
+    /// The file cannot be read, or others than its owner may access it.
+    ///
+    /// # Blocking
+    /// Reads the file.
+    pub fn private_file(&self, key: &str) -> Result<Option<String>, ConfigError> {
+        let Some(Value::Text(file)) = self.settings.get(key).map(|setting| &setting.value) else {
+            return Ok(None);
+        };
+        if !self.settings().users_file_of_any_mode {
+            check(Path::new(file)).map_err(|reason| ConfigError::Combination {
+                reason: format!("{key} {file}: {reason}; or set {DICTIONARY_MODE} to 'any'"),
+            })?;
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Read {
+            file: format!("{file} ({key})"),
+            reason: error.to_string(),
+        })?;
+        Ok(Some(text))
+    }
+}
+
 /// Checks that only the owner of a file can access it, and that the owner is this process's user or
 /// root. The process's group may read it, so that a service can read a file of root. A file without
 /// accessible metadata passes: the code that reads it reports the error.

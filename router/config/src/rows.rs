@@ -559,6 +559,35 @@ rows! {
         "of `zondad`: names by which HTTP clients may reach `/metrics`, in addition to addresses and `localhost`";
     "services/metrics/__required__", Bool, "true", Full,
         "of `zondad`: a start without `/metrics`, as when the port is taken, is a failure";
+    "services/http/listen", Text, "null", Full,
+        "of `zondad`: the address and port, such as `127.0.0.1:8000`, of its HTTP server: REST, events, `/metrics`, `/healthz` and `/readyz`";
+    "services/http/hosts", Texts, "[]", Full,
+        "of `zondad`: names by which HTTP clients may reach the server, in addition to addresses and `localhost`; `*` allows any";
+    "services/http/open", Bool, "false", Full,
+        "of `zondad`: the server may listen where other machines reach it, without credentials";
+    "services/http/tls", Bool, "false", Full,
+        "of `zondad`: HTTPS, with `transport/link/tls/listen_certificate` and `listen_private_key`";
+    "services/http/auth/dictionary_file", Text, "null", Full,
+        "of `zondad`: file of lines `user:password`: who may use the server (basic authentication); its permissions are checked as \
+         `transport/auth/usrpwd/dictionary_file_mode` says";
+    "services/http/auth/token_file", Text, "null", Full,
+        "of `zondad`: file with a token in each line: who may use the server (bearer authentication)";
+    "services/http/cors/origins", Texts, "[]", Full,
+        "of `zondad`: origins, such as `https://app.example`, whose pages may use the server in a browser; `*` allows any";
+    "services/http/limits/connections", POSITIVE, "256", Full,
+        "of `zondad`: HTTP connections at the same time, those of events apart; more are closed";
+    "services/http/limits/event_clients", POSITIVE, "1000", Full,
+        "of `zondad`: clients that get events at the same time; more are refused";
+    "services/http/limits/event_bytes", POSITIVE, "262144", Full,
+        "of `zondad`: bytes of events that wait for one client; a client that is further behind is dropped";
+    "services/http/limits/body_bytes", POSITIVE, "4194304", Full,
+        "of `zondad`: bytes of a request's body";
+    "services/http/limits/answer_bytes", POSITIVE, "16777216", Full,
+        "of `zondad`: bytes of the replies to one query";
+    "services/http/limits/answer_ms", POSITIVE, "10000", Full,
+        "of `zondad`: ms for which a query of an HTTP client waits for replies; `queries_default_timeout` if that is less";
+    "services/http/__required__", Bool, "true", Full,
+        "of `zondad`: a start without the HTTP server, as when the port is taken, is a failure";
     "stats/filters", Tree, "[]", Not("not supported yet"),
         "keys whose traffic is counted apart";
     "plugins_loading/enabled", Bool, "false", PLUGINS,

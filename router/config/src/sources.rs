@@ -54,6 +54,9 @@ pub struct Sources<'a> {
     pub flags: Vec<Flag>,
     /// The `--cfg` arguments.
     pub arguments: &'a [String],
+    /// The plugins of the reference whose work the program does itself: their configurations are
+    /// used, and may be required.
+    pub plugins: &'static [&'static str],
 }
 
 /// Environment variables that only a router daemon reads, which are those of the daemon of ROS 2
@@ -185,6 +188,7 @@ impl Sources<'_> {
             hints: Vec::new(),
             failures: Vec::new(),
         };
+        under_way.config.plugins = self.plugins;
         // From the lowest precedence to the highest: file, environment, flags, arguments.
         self.read_file(&mut under_way);
         let overridden = match self.router.as_ref().and_then(|r| r.values.as_ref()) {

@@ -15,7 +15,10 @@ use zonda_transport::{
     },
 };
 
-use crate::{ConfigError, Settings, private};
+use crate::{
+    ConfigError, Settings,
+    private::{self, DICTIONARY_MODE},
+};
 
 const LOW_LATENCY: &str = "transport/unicast/lowlatency";
 const MAX_LINKS: &str = "transport/unicast/max_links";
@@ -25,7 +28,6 @@ const LEASE: &str = "transport/link/tx/lease";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
-const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
 
 impl Settings {
     /// Returns the options of this node's links beyond the plain protocol.

@@ -29,7 +29,10 @@ impl Config {
             let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
                 continue;
             };
-            if let Some(text) = complaint(key, path, &setting.value) {
+            let Some(value) = self.idle_part(path, &setting.value) else {
+                continue;
+            };
+            if let Some(text) = complaint(key, path, &value) {
                 warnings.push(Warning {
                     key: path.clone(),
                     origin: setting.origin.clone(),
