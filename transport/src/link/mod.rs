@@ -84,6 +84,8 @@ pub(crate) use quic::{IncomingConnection as SharedStranger, ListenerConfig as Sh
 pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::{Coding, Expiry, PriorityPause};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
+#[cfg(feature = "tls")]
+pub use tls::ServerCertificate;
 pub(crate) use trial::try_listening;
 pub use trial::{EndpointUse, check_credentials};
 pub use udp::group::is_group;

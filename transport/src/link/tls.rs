@@ -23,6 +23,7 @@ pub(crate) use self::session::{Reading, Session, Writing};
 
 #[cfg(feature = "quic")]
 pub(super) use self::credentials::{CertificateFault, QuicHandshakeParameters};
+pub use self::credentials::ServerCertificate;
 pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::names::names;

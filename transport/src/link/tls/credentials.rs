@@ -339,6 +339,32 @@ impl Credentials {
     }
 }
 
+/// The certificate of this node for a server of another protocol, which has its own sockets.
+#[derive(Debug)]
+pub struct ServerCertificate(Credentials);
+
+impl ServerCertificate {
+    /// Loads it from the places in the settings.
+    ///
+    /// # Errors
+    /// The setting that is missing or cannot be used.
+    ///
+    /// # Blocking
+    /// Reads its files.
+    pub fn load(settings: TlsSettings) -> Result<Self, EndpointProblem> {
+        Credentials::load(settings, Vec::new()).map(ServerCertificate)
+    }
+
+    /// Returns the configuration with the current content of the files, of which it sees a change
+    /// within a second.
+    ///
+    /// # Blocking
+    /// Looks at the files, and reads those that have changed.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        self.0.current()
+    }
+}
+
 fn changed(settings: &TlsSettings) -> Vec<Option<SystemTime>> {
     let pieces = [
         &settings.root_ca_certificate,
