@@ -5,42 +5,61 @@
 //! Every resource of a client is bounded: the number of connections, the size and time of a request
 //! head, the size of a body, the time of an answer and of a whole connection. A request whose `Host`
 //! is a name that is not known here is refused: a page from elsewhere may have made its own name
-//! lead to this address (DNS rebinding).
+//! lead to this address (DNS rebinding). A connection of events lasts; those have a bound of their
+//! own.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+mod counts;
+mod credentials;
+mod guard;
+mod line;
+#[cfg_attr(not(feature = "https"), path = "http/no_tls.rs")]
+mod tls;
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header::HOST};
+use axum::http::StatusCode;
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, oneshot};
+use tower_http::add_extension::AddExtension;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
-use zonda::session::{Kind, Metric, Sample};
 
-/// Most connections at the same time; more are closed at once.
+pub use counts::Counts;
+pub use credentials::Credentials;
+pub use guard::Guard;
+pub use line::Line;
+pub use tls::Tls;
+
+use guard::RequestHead;
+
+/// Most connections at the same time, if the configuration does not say; more are closed at once.
 pub const CONNECTIONS_MAX: usize = 64;
 
 /// Most bytes of a request head.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Most bytes of a request body.
+/// Most bytes of a request body, if the configuration does not say.
 pub const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// Time for a client to send a request head, from the connection or the last answer on.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 
-/// Time for an answer to be made.
+/// Time for a client to send a request body.
+pub const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Time for an answer to be made, if the configuration does not say.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// Time of a connection, with all its requests; ends clients that do not read.
@@ -49,39 +68,48 @@ const CONNECTION_TIME: Duration = Duration::from_secs(60);
 /// Pause after an accept that failed, as without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-static REQUESTS: Metric = Metric {
-    name: "zonda_http_requests",
-    kind: Kind::Counter,
-    help: "Requests to the HTTP server, refused ones included.",
-};
-
-static REFUSED: Metric = Metric {
-    name: "zonda_http_connections_refused",
-    kind: Kind::Counter,
-    help: "Connections to the HTTP server that were closed because too many were open.",
-};
-
-/// Counters of a server.
-#[derive(Debug, Default)]
-pub struct Counts {
-    requests: AtomicU64,
-    refused: AtomicU64,
+/// Bounds of what clients may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at the same time, without those that last.
+    pub connections: usize,
+    /// Connections that last.
+    pub lasting: usize,
+    /// Bytes of a request body.
+    pub body_bytes: usize,
+    /// Time for an answer to be made, once the request has come.
+    pub answer: Duration,
 }
 
-impl Counts {
-    /// Returns them as samples.
-    pub fn samples(&self) -> Vec<Sample> {
-        vec![
-            Sample::of(&REQUESTS, self.requests.load(Ordering::Relaxed)),
-            Sample::of(&REFUSED, self.refused.load(Ordering::Relaxed)),
-        ]
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: CONNECTIONS_MAX,
+            lasting: 0,
+            body_bytes: BODY_BYTES_MAX,
+            answer: ANSWER_TIME,
+        }
     }
+}
+
+/// Settings of a server.
+#[derive(Debug)]
+pub struct Setup {
+    /// The address to listen on.
+    pub address: SocketAddr,
+    /// The check of each request.
+    pub guard: Guard,
+    /// The bounds.
+    pub limits: Limits,
+    /// The certificate, for HTTPS.
+    pub tls: Option<Tls>,
 }
 
 /// An HTTP server that runs. Dropping it stops it.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    is_https: bool,
     counts: Arc<Counts>,
     /// Dropped to stop the thread.
     end: Option<oneshot::Sender<()>>,
@@ -89,34 +117,36 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on `address` and serves `routes`. Clients may name the server by an address, as
-    /// `localhost`, or by one of `hosts`.
+    /// Listens, and serves `routes`.
     ///
     /// # Errors
     /// The address cannot be listened on, or the system starts no thread.
-    pub fn start(
-        address: SocketAddr,
-        hosts: Vec<String>,
-        routes: Router,
-        counts: Arc<Counts>,
-    ) -> io::Result<Server> {
+    pub fn start(mut setup: Setup, routes: Router, counts: Arc<Counts>) -> io::Result<Server> {
         // The port is taken here, so that the caller gets the error.
+        let address = setup.address;
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
         };
-        let listener = TcpListener::bind(address).map_err(named)?;
+        let listener = bind(address).map_err(named)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let routes = limited(routes, hosts, Arc::clone(&counts));
+        let tls = setup.tls.take().map(Arc::new);
+        let is_https = tls.is_some();
+        let acceptor = Acceptor {
+            tls,
+            room: Arc::new(Semaphore::new(setup.limits.connections)),
+            lasting: Arc::new(Semaphore::new(setup.limits.lasting)),
+            routes: limited(routes, setup, Arc::clone(&counts)),
+            counts: Arc::clone(&counts),
+        };
         let (end, ended) = oneshot::channel();
-        let of_thread = Arc::clone(&counts);
         let thread = std::thread::Builder::new().name("zonda-http".into());
         let thread = thread.spawn(move || {
             runtime.block_on(async {
-                tokio::spawn(accept_all(listener, routes, of_thread));
+                tokio::spawn(acceptor.accept_all(listener));
                 // An error is the end, too: the sender was dropped.
                 let _ = ended.await;
             });
@@ -125,10 +155,17 @@ impl Server {
         })?;
         Ok(Server {
             address,
+            is_https,
             counts,
             end: Some(end),
             thread: Some(thread),
         })
+    }
+
+    /// Describes in one line where it is reached.
+    pub fn status(&self) -> String {
+        let scheme = if self.is_https { "HTTPS" } else { "HTTP" };
+        format!("{scheme} on {}", self.address)
     }
 
     /// The address that it listens on.
@@ -154,121 +191,115 @@ impl Server {
     }
 }
 
+/// Listens on an address. Every interface is every one of IPv4 where the system has no IPv6.
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let is_every_one = address.ip() == Ipv6Addr::UNSPECIFIED;
+    TcpListener::bind(address).or_else(|error| match error.kind() {
+        ErrorKind::AddrInUse | ErrorKind::PermissionDenied => Err(error),
+        _ if is_every_one => TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())),
+        _ => Err(error),
+    })
+}
+
 /// Adds the limits of a request to the routes.
-fn limited(routes: Router, hosts: Vec<String>, counts: Arc<Counts>) -> Router {
-    let hosts: Arc<[String]> = hosts.into();
+fn limited(routes: Router, setup: Setup, counts: Arc<Counts>) -> Router {
+    let Setup { guard, limits, .. } = setup;
+    let cors = guard.cors();
+    let guard = Arc::new(guard);
     let check = move |request: Request<Body>, next: Next| {
-        counts.requests.fetch_add(1, Ordering::Relaxed);
-        let known = is_known_host(request.headers(), &hosts);
+        counts.add_request();
+        let head = RequestHead {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+        };
+        let (refusal, counts) = (guard.refusal(&head), Arc::clone(&counts));
         async move {
-            match known {
-                true => next.run(request).await,
-                false => refusal(),
-            }
+            let answer: Response = match refusal {
+                Some(refusal) => refusal,
+                None => next.run(request).await,
+            };
+            counts.add_answer(answer.status().as_u16());
+            answer
         }
     };
-    routes
-        .fallback(|| async { (StatusCode::NOT_FOUND, "not found; / lists what is here\n") })
-        .layer(RequestBodyLimitLayer::new(BODY_BYTES_MAX))
+    let routes = routes
+        .layer(RequestBodyLimitLayer::new(limits.body_bytes))
         .layer(TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
-            ANSWER_TIME,
-        ))
-        .layer(middleware::from_fn(check))
+            BODY_TIME + limits.answer,
+        ));
+    let routes = match cors {
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    };
+    routes.layer(middleware::from_fn(check))
 }
 
-fn refusal() -> Response {
-    let text = "this name is not known here: use an address, or list it in services/NAME/hosts\n";
-    (StatusCode::FORBIDDEN, text).into_response()
+/// The parts that accept connections.
+struct Acceptor {
+    tls: Option<Arc<Tls>>,
+    routes: Router,
+    room: Arc<Semaphore>,
+    lasting: Arc<Semaphore>,
+    counts: Arc<Counts>,
 }
 
-/// Returns true if the one `Host` is an address, `localhost`, or a name of `hosts`.
-fn is_known_host(headers: &HeaderMap, hosts: &[String]) -> bool {
-    let mut all = headers.get_all(HOST).iter();
-    let (Some(host), None) = (all.next(), all.next()) else {
-        return false;
-    };
-    let Ok(host) = host.to_str() else {
-        return false;
-    };
-    // The port is not looked at: it may be that of a tunnel.
-    let (name, is_bracketed) = match host.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((address, _)) => (address, true),
-            None => return false,
-        },
-        None => (host.split_once(':').map_or(host, |(name, _)| name), false),
-    };
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    match name.parse::<IpAddr>() {
-        Ok(address) => address.is_ipv6() == is_bracketed,
-        Err(_) => !is_bracketed && (name == "localhost" || hosts.contains(&name)),
+impl Acceptor {
+    /// Accepts connections until the task ends with its runtime.
+    async fn accept_all(self, listener: TcpListener) {
+        let listener = match tokio::net::TcpListener::from_std(listener) {
+            Ok(listener) => listener,
+            Err(error) => return tracing::error!("the HTTP server does not accept: {error}"),
+        };
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+                self.counts.add_refused();
+                continue;
+            };
+            // An error means that the connection has ended; its task sees that.
+            let _ = stream.set_nodelay(true);
+            let line = Arc::new(Line::new(place, Arc::clone(&self.lasting)));
+            let (routes, counts) = (self.routes.clone(), Arc::clone(&self.counts));
+            let Some(tls) = self.tls.clone() else {
+                tokio::spawn(serve(stream, routes, line, counts));
+                continue;
+            };
+            tokio::spawn(async move {
+                match tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => serve(stream, routes, line, counts).await,
+                    Ok(Err(_)) | Err(_) => counts.add_head(),
+                }
+            });
+        }
     }
 }
 
-/// Accepts connections until the task ends with its runtime.
-async fn accept_all(listener: TcpListener, routes: Router, counts: Arc<Counts>) {
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => return tracing::error!("the HTTP server does not accept: {error}"),
-    };
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
-            counts.refused.fetch_add(1, Ordering::Relaxed);
-            continue;
-        };
-        let service = TowerToHyperService::new(routes.clone());
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
-            .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(async move {
-            // Errors are those of the client: an invalid request, or the end of its connection.
-            let _ = tokio::time::timeout(CONNECTION_TIME, connection).await;
-            drop(place);
-        });
-    }
-}
+/// Socket of a client, below or within TLS.
+trait Io: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 
-    #[test]
-    fn names_from_elsewhere_are_refused() {
-        let known = |values: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(HOST, value.parse().expect("a header"));
+/// Serves a connection until it ends.
+async fn serve(stream: impl Io, routes: Router, line: Arc<Line>, counts: Arc<Counts>) {
+    let service = TowerToHyperService::new(AddExtension::new(routes, Arc::clone(&line)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        // Other errors are the end of a client's connection.
+        served = connection => {
+            let is_of_head = |error: &hyper::Error| error.is_parse() || error.is_timeout();
+            if served.is_err_and(|error| is_of_head(&error)) {
+                counts.add_head();
             }
-            is_known_host(&headers, &["router.lan".to_owned()])
-        };
-        for host in [
-            "127.0.0.1",
-            "127.0.0.1:9090",
-            "[::1]:9090",
-            "LocalHost:1",
-            "localhost.",
-            "Router.lan:80",
-        ] {
-            assert!(known(&[host]), "{host}");
         }
-        for host in [
-            "evil.example",
-            "localhost.evil.example:80",
-            "[localhost]",
-            "[::1",
-            "::1",
-            "",
-        ] {
-            assert!(!known(&[host]), "{host}");
-        }
-        assert!(!known(&[]) && !known(&["localhost", "localhost"]));
+        () = line.ended(CONNECTION_TIME) => {}
     }
 }

@@ -10,6 +10,10 @@
 pub mod http;
 #[cfg(feature = "http")]
 mod metrics;
+#[cfg(feature = "http")]
+mod rest;
+#[cfg(feature = "http")]
+mod values;
 
 use zonda::session::Sample;
 use zonda::{Config, Session};
@@ -36,6 +40,17 @@ pub trait Service: Sync {
     /// # Errors
     /// A value of its keys is wrong.
     fn is_wanted(&self, config: &Config) -> Result<bool, StartError>;
+
+    /// Returns true if the node shall not start without it.
+    fn is_required(&self, config: &Config) -> bool {
+        let value = config.get_json(&format!("services/{}/__required__", self.name()));
+        value.is_ok_and(|value| value != "false")
+    }
+
+    /// Returns warnings about its configuration, one line each.
+    fn warnings(&self, _config: &Config) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Starts it on a session of its own.
     ///
@@ -66,6 +81,15 @@ pub trait Running: Send {
 pub const SERVICES: &[&dyn Service] = &[
     #[cfg(feature = "http")]
     &metrics::Metrics,
+    #[cfg(feature = "http")]
+    &rest::Rest,
+];
+
+/// The plugins of the reference whose work the services of this build do: their configurations are
+/// used.
+pub const PLUGINS: &[&str] = &[
+    #[cfg(feature = "http")]
+    "rest",
 ];
 
 /// Checks the values of all services.
@@ -76,13 +100,21 @@ pub fn check(config: &Config) -> Result<(), StartError> {
     for service in SERVICES {
         service.is_wanted(config)?;
     }
-    let is_here = SERVICES.iter().any(|service| service.name() == "metrics");
-    match is_here || !config.is_set("services/metrics/listen") {
-        true => Ok(()),
-        false => Err(StartError::Config(
-            "`services/metrics/listen`: this build has no HTTP (cargo feature `http`)".to_owned(),
-        )),
+    let is_here = |name: &str| SERVICES.iter().any(|service| service.name() == name);
+    for name in ["metrics", "http"] {
+        let key = format!("services/{name}/listen");
+        if !is_here(name) && config.is_set(&key) {
+            let text = format!("`{key}`: this build has no HTTP (cargo feature `http`)");
+            return Err(StartError::Config(text));
+        }
     }
+    Ok(())
+}
+
+/// Returns warnings about the configurations of services, one line each.
+pub fn warnings(config: &Config) -> Vec<String> {
+    let all = SERVICES.iter();
+    all.flat_map(|service| service.warnings(config)).collect()
 }
 
 /// Starts the services that the configuration asks for. `session` opens a session for each.
@@ -104,14 +136,9 @@ pub fn start_all<E: Into<zonda::Error>>(
         let session = session().map_err(|error| StartError::System(error.into().to_string()))?;
         match service.start(&session, config) {
             Ok(started) => running.push(started),
-            Err(error) if is_required(service.name(), config) => return Err(error),
+            Err(error) if service.is_required(config) => return Err(error),
             Err(error) => tracing::warn!("{error}; `__required__` is false, so the node runs on"),
         }
     }
     Ok(running)
-}
-
-fn is_required(service: &str, config: &Config) -> bool {
-    let value = config.get_json(&format!("services/{service}/__required__"));
-    value.is_ok_and(|value| value != "false")
 }

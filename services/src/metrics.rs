@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Service `metrics`: `GET /metrics` returns the counters of the node as OpenMetrics text.
+//! Service `metrics`: `GET /metrics` returns the counters of the node as OpenMetrics text, or as that
+//! of older versions of Prometheus.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::header::CONTENT_TYPE;
-use axum::routing::get;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get};
 use zonda::session::{Sample, openmetrics};
 use zonda::{Config, Session, Wait};
 
-use crate::http::{Counts, Server};
+use crate::http::{Counts, Guard, Limits, Server, Setup};
+use crate::values::{address_of, texts_of};
 use crate::{Running, Service, StartError};
 
 /// Key of the address, and that of names by which clients may reach it.
 const LISTEN: &str = "services/metrics/listen";
 const HOSTS: &str = "services/metrics/hosts";
 
-/// Type of the text.
+/// Types of the text.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const INDEX: &str = "\
 Zonda, a router of the Zenoh protocol
@@ -49,17 +54,21 @@ impl Service for Metrics {
         let address =
             address(config)?.ok_or_else(|| StartError::Config(format!("`{LISTEN}` is not set")))?;
         let counts = Arc::new(Counts::default());
-        let (of, own) = (session.clone(), Arc::clone(&counts));
-        let routes = Router::new().route("/", get(|| async { INDEX })).route(
-            "/metrics",
-            get(move || {
-                let mut samples = of.info().metrics();
-                samples.extend(own.samples());
-                let text = openmetrics(&samples);
-                async move { ([(CONTENT_TYPE, OPENMETRICS)], text) }
-            }),
-        );
-        let server = Server::start(address, hosts(config), routes, counts)
+        let routes = Router::new()
+            .route("/", get(|| async { INDEX }))
+            .route("/metrics", route(session.clone(), Arc::clone(&counts)))
+            .fallback(|| async { (StatusCode::NOT_FOUND, "not found; / lists what is here\n") });
+        let guard = Guard {
+            hosts: texts_of(config, HOSTS),
+            ..Guard::default()
+        };
+        let setup = Setup {
+            address,
+            guard,
+            limits: Limits::default(),
+            tls: None,
+        };
+        let server = Server::start(setup, routes, counts)
             .map_err(|error| StartError::System(format!("`{LISTEN}`: {error}")))?;
         Ok(Box::new(Serving {
             server,
@@ -74,7 +83,7 @@ impl Running for Serving {
     }
 
     fn status(&self) -> String {
-        format!("HTTP on {}", self.server.address())
+        self.server.status()
     }
 
     fn metrics(&self) -> Vec<Sample> {
@@ -91,24 +100,89 @@ impl Running for Serving {
 
 /// Returns the address of the configuration; `None` if it has none.
 fn address(config: &Config) -> Result<Option<SocketAddr>, StartError> {
-    if !config.is_set(LISTEN) {
-        return Ok(None);
-    }
-    let json = config.get_json(LISTEN).unwrap_or_default();
-    let text = json.trim_matches('"');
-    match text.parse() {
-        _ if text == "null" => Ok(None),
-        Ok(address) => Ok(Some(address)),
-        Err(_) => Err(StartError::Config(format!(
-            "`{LISTEN}`: {json} is no ADDRESS:PORT, such as \"127.0.0.1:9090\""
-        ))),
-    }
+    address_of(config, LISTEN, "127.0.0.1:9090")
 }
 
-/// Returns the names by which clients may reach the server.
-fn hosts(config: &Config) -> Vec<String> {
-    let json = config.get_json(HOSTS).unwrap_or_default();
-    let names = json.trim_matches(['[', ']']).split(',');
-    let names = names.map(|name| name.trim().trim_matches('"').to_ascii_lowercase());
-    names.filter(|name| !name.is_empty()).collect()
+/// Returns the route of `/metrics`.
+pub(crate) fn route<S>(session: Session, counts: Arc<Counts>) -> MethodRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    get(move |headers: HeaderMap| {
+        let mut samples = session.info().metrics();
+        samples.extend(counts.samples());
+        let (kind, text) = match prefers_prometheus(&headers) {
+            true => (PROMETHEUS, prometheus(&openmetrics(&samples))),
+            false => (OPENMETRICS, openmetrics(&samples)),
+        };
+        async move { ([(CONTENT_TYPE, kind), (VARY, "accept")], text).into_response() }
+    })
+}
+
+/// Returns true if the client asks for plain text more than for OpenMetrics.
+fn prefers_prometheus(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter();
+    let accepted = accepted.filter_map(|value| value.to_str().ok());
+    let ranges: Vec<&str> = accepted.flat_map(|text| text.split(',')).collect();
+    let weight = |kind: &str| {
+        let matching = ranges.iter().filter_map(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let is_it = parts.next()?.eq_ignore_ascii_case(kind);
+            let quality = parts.find_map(|part| part.strip_prefix("q="));
+            is_it.then(|| quality.map_or(1.0, |q| q.parse::<f32>().unwrap_or(0.0)))
+        });
+        matching.fold(0.0, f32::max)
+    };
+    weight("text/plain") > weight("application/openmetrics-text")
+}
+
+/// Converts OpenMetrics text to that of Prometheus 0.0.4, where the name of a counter in its
+/// description has the suffix of its samples.
+fn prometheus(text: &str) -> String {
+    let mut converted = String::with_capacity(text.len());
+    let mut counter = "";
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        let described = line
+            .strip_prefix("# TYPE ")
+            .or(line.strip_prefix("# HELP "));
+        let name = described.and_then(|rest| rest.split(' ').next());
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            counter = rest.strip_suffix(" counter").unwrap_or("");
+        }
+        match name {
+            Some(name) if name == counter => {
+                converted += &line.replacen(name, &format!("{name}_total"), 1);
+            }
+            _ => converted += line,
+        }
+        converted.push('\n');
+    }
+    converted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_in_the_form_that_the_client_prefers() {
+        let prefers = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().expect("a header"));
+            prefers_prometheus(&headers)
+        };
+        assert!(!prefers_prometheus(&HeaderMap::new()) && !prefers("*/*"));
+        assert!(prefers("text/plain;version=0.0.4;q=0.5, */*;q=0.1"));
+        // The header of Prometheus 2.
+        assert!(!prefers(
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+        ));
+    }
+
+    #[test]
+    fn counters_have_their_suffix_in_the_older_form() {
+        let text = "# TYPE a counter\n# HELP a A thing.\na_total{x=\"y\"} 1\n# TYPE b gauge\n# HELP b B.\nb 2\n# EOF\n";
+        let older = "# TYPE a_total counter\n# HELP a_total A thing.\na_total{x=\"y\"} 1\n# TYPE b gauge\n# HELP b B.\nb 2\n";
+        assert_eq!(prometheus(text), older);
+    }
 }

@@ -2,79 +2,27 @@
 
 //! The metrics service, as scrapers and as hostile clients see it.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+mod served;
 
-use zonda::{Config, Session, Wait};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
+
+use zonda::Config;
 use zonda_services::http::{CONNECTIONS_MAX, HEAD_TIME};
-use zonda_services::{Running, StartError, start_all};
+use zonda_services::{StartError, start_all};
+
+use served::{SOON, Served, alone, exchange, get, started, status};
 
 /// Number of slow clients; both ends are in this process, which may have 1024 descriptors.
 const CLIENTS: usize = 400;
-
-/// A limit for steps that take no time.
-const SOON: Duration = Duration::from_secs(20);
-
-struct Served {
-    running: Vec<Box<dyn Running>>,
-    address: SocketAddr,
-    _session: Session,
-}
-
-impl Served {
-    fn stop(self) {
-        self.running.into_iter().for_each(Running::stop);
-    }
-}
-
-fn alone() -> Session {
-    let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
-    let config = config.with("scouting/multicast/enabled", "false");
-    zonda::open(config).wait().unwrap()
-}
 
 fn config(listen: &str) -> Config {
     Config::peer().with("services/metrics/listen", &format!("{listen:?}"))
 }
 
-fn started(config: &Config) -> Result<Served, StartError> {
-    let session = alone();
-    let running = start_all(config, || Ok::<_, zonda::Error>(session.clone()))?;
-    let status = running[0].status();
-    let address = status.strip_prefix("HTTP on ").unwrap().parse().unwrap();
-    Ok(Served {
-        running,
-        address,
-        _session: session,
-    })
-}
-
 fn serve() -> Served {
     started(&config("127.0.0.1:0")).unwrap()
-}
-
-/// Sends bytes, and returns all that comes until the end of the connection.
-fn exchange(address: SocketAddr, request: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    // An error means that the server has refused the rest.
-    let _ = stream.write_all(request);
-    let mut answer = Vec::new();
-    match stream.read_to_end(&mut answer) {
-        Ok(_) => {}
-        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
-    }
-    String::from_utf8(answer).unwrap()
-}
-
-fn get(address: SocketAddr, path: &str, host: &str) -> String {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    exchange(address, request.as_bytes())
-}
-
-fn status(answer: &str) -> &str {
-    answer.split(' ').nth(1).unwrap_or("none")
 }
 
 #[test]
@@ -173,6 +121,11 @@ fn slow_and_many_clients_leave_room_for_others_in_bounded_time() {
         count.parse::<usize>().ok()
     });
     assert!(refused.expect("a counter") >= slow.len() - CONNECTIONS_MAX);
+    let slow_heads = text.lines().find_map(|line| {
+        let count = line.strip_prefix("zonda_http_heads_refused_total ")?;
+        count.parse::<usize>().ok()
+    });
+    assert!(slow_heads.expect("a counter") >= 1);
     drop(slow);
     served.stop();
 }

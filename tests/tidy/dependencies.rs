@@ -74,7 +74,7 @@ const ARROWS: [(&str, &str, &[&str]); 20] = [
             "zonda-transport",
         ],
     ),
-    ("zonda-services", "services", &["zonda"]),
+    ("zonda-services", "services", &["zonda", "zonda-transport"]),
     (
         "zondad",
         "router/daemon",

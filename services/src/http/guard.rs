@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The check of each request before it is answered: its `Host`, its `Origin`, its credentials.
+
+use std::net::IpAddr;
+
+use axum::http::header::{HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+use super::credentials::Credentials;
+
+/// Stands for every name, or every origin.
+const ANY: &str = "*";
+
+/// Methods that pages of other origins may use.
+const METHODS: [Method; 6] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+];
+
+/// Headers that pages of other origins may set.
+const HEADERS: [HeaderName; 5] = [
+    HeaderName::from_static("accept"),
+    HeaderName::from_static("authorization"),
+    HeaderName::from_static("cache-control"),
+    HeaderName::from_static("content-type"),
+    HeaderName::from_static("last-event-id"),
+];
+
+/// Rules for the requests that a server answers.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// Names by which clients may reach the server, in lower case; `*` is any.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may use the server, in lower case; `*` is any.
+    pub origins: Vec<String>,
+    /// Credentials of which a client has to give one; `None` admits every client.
+    pub credentials: Option<Credentials>,
+    /// Paths that need no credentials.
+    pub public: &'static [&'static str],
+}
+
+impl Guard {
+    /// Returns the answer to a request that is refused.
+    pub(super) fn refusal(&self, request: &RequestHead<'_>) -> Option<Response> {
+        let &RequestHead { uri, headers, .. } = request;
+        if !self.knows_host(uri, headers) {
+            let text =
+                "this name is not known here: use an address, or list it in services/NAME/hosts\n";
+            return Some((StatusCode::FORBIDDEN, text).into_response());
+        }
+        if !self.allows_origin(headers) {
+            let text = "pages of this origin may not use this server: list it in services/http/cors/origins\n";
+            return Some((StatusCode::FORBIDDEN, text).into_response());
+        }
+        let credentials = self.credentials.as_ref()?;
+        let is_free = self.public.contains(&uri.path()) || request.method == Method::OPTIONS;
+        if is_free || credentials.admit(headers) {
+            return None;
+        }
+        let scheme = [(WWW_AUTHENTICATE, "Basic realm=\"zonda\", charset=\"UTF-8\"")];
+        Some((StatusCode::UNAUTHORIZED, scheme, "credentials are needed\n").into_response())
+    }
+
+    /// Returns the layer that tells browsers which pages may use the server.
+    pub(super) fn cors(&self) -> Option<CorsLayer> {
+        let origins: Vec<HeaderValue> = self.origins.iter().flat_map(|o| o.parse()).collect();
+        let layer = match (origins.is_empty(), self.origins.iter().any(|o| o == ANY)) {
+            (true, _) => return None,
+            // The credentials of a browser are for origins that are listed.
+            (false, true) => CorsLayer::new().allow_origin(AllowOrigin::any()),
+            (false, false) => CorsLayer::new()
+                .allow_origin(AllowOrigin::list(origins))
+                .allow_credentials(true),
+        };
+        let layer = layer.allow_headers(AllowHeaders::list(HEADERS));
+        Some(layer.allow_methods(METHODS))
+    }
+
+    /// Returns true if the one `Host`, and the host of an absolute URI, is an address, `localhost`
+    /// or a name that is known.
+    fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut all = headers.get_all(HOST).iter();
+        let (Some(host), None) = (all.next(), all.next()) else {
+            return false;
+        };
+        let absolute = uri.authority().map(|authority| authority.as_str());
+        let is_known = |host: &str| is_known_host(host, &self.hosts);
+        host.to_str().is_ok_and(is_known) && absolute.is_none_or(is_known)
+    }
+
+    /// Returns true if the request is not from a page, or from a page that may use the server.
+    fn allows_origin(&self, headers: &HeaderMap) -> bool {
+        let Some(origin) = headers.get(ORIGIN) else {
+            return true;
+        };
+        let Ok(origin) = origin.to_str().map(str::to_ascii_lowercase) else {
+            return false;
+        };
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        let own = origin.split_once("://").map(|(_, own)| own);
+        let is_own = host.is_some() && own == host.map(str::to_ascii_lowercase).as_deref();
+        let is_listed = |known: &String| *known == origin || known == ANY;
+        is_own || self.origins.iter().any(is_listed)
+    }
+}
+
+/// The parts of a request that are checked.
+pub(super) struct RequestHead<'a> {
+    pub method: &'a Method,
+    pub uri: &'a Uri,
+    pub headers: &'a HeaderMap,
+}
+
+fn is_known_host(host: &str, hosts: &[String]) -> bool {
+    if hosts.iter().any(|known| known == ANY) {
+        return true;
+    }
+    // The port is not looked at: it may be that of a tunnel.
+    let (name, is_bracketed) = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, _)) => (address, true),
+            None => return false,
+        },
+        None => (host.split_once(':').map_or(host, |(name, _)| name), false),
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    match name.parse::<IpAddr>() {
+        Ok(address) => address.is_ipv6() == is_bracketed,
+        Err(_) => !is_bracketed && (name == "localhost" || hosts.contains(&name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(values: &[(HeaderName, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in values {
+            headers.append(name, value.parse().expect("a header"));
+        }
+        headers
+    }
+
+    fn guard(hosts: &[&str], origins: &[&str]) -> Guard {
+        let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+        Guard {
+            hosts: texts(hosts),
+            origins: texts(origins),
+            ..Guard::default()
+        }
+    }
+
+    #[test]
+    fn names_from_elsewhere_are_refused() {
+        let guard = guard(&["router.example"], &[]);
+        let known = |uri: &str, values: &[&str]| {
+            let values: Vec<_> = values.iter().map(|value| (HOST, *value)).collect();
+            guard.knows_host(&uri.parse().expect("a URI"), &headers(&values))
+        };
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:9090",
+            "[::1]:9090",
+            "LocalHost:1",
+            "localhost.",
+            "Router.example:80",
+        ] {
+            assert!(known("/", &[host]), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example:80",
+            "[localhost]",
+            "[::1",
+            "::1",
+            "",
+        ] {
+            assert!(!known("/", &[host]), "{host}");
+        }
+        assert!(!known("/", &[]) && !known("/", &["localhost", "localhost"]));
+        assert!(!known("http://evil.example/", &["localhost"]));
+        assert!(super::is_known_host("evil.example", &["*".to_owned()]));
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_refused_unless_their_origin_is_listed() {
+        let allows = |guard: &Guard, origin: &str| {
+            guard.allows_origin(&headers(&[(HOST, "router.example:8000"), (ORIGIN, origin)]))
+        };
+        let own = guard(&[], &[]);
+        assert!(
+            allows(&own, "http://router.example:8000")
+                && allows(&own, "http://Router.EXAMPLE:8000")
+        );
+        assert!(!allows(&own, "http://router.example:9000") && !allows(&own, "null"));
+        let listed = guard(&[], &["https://app.example"]);
+        assert!(allows(&listed, "https://app.example"));
+        assert!(!allows(&listed, "https://app.example.evil.example") && !allows(&listed, "null"));
+        assert!(allows(&guard(&[], &["*"]), "null"));
+        assert!(own.allows_origin(&HeaderMap::new()));
+    }
+}

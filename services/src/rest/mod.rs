@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Service `http`: keys over HTTP as the reference's REST interface has them, events, the counters
+//! of the node, and probes.
+
+mod answer;
+mod events;
+mod html;
+mod json;
+mod replies;
+mod select;
+mod settings;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use zonda::session::Sample;
+use zonda::{Config, Session, Wait};
+
+use crate::http::{Counts, Server};
+use crate::{Running, Service, StartError, metrics};
+use answer::{Shared, answer, room_for_bodies};
+use events::Hub;
+use settings::Settings;
+
+const INDEX: &str = "\
+Zonda, a router of the Zenoh protocol
+
+/KEY       GET or POST asks, PUT publishes, DELETE deletes; with Accept: text/event-stream, events
+/@/local/router   this node
+/metrics   counters of this node
+/healthz   200 while this server answers
+/readyz    200 while the node takes part in the network
+";
+
+/// The service.
+pub(crate) struct Rest;
+
+/// The service while it runs.
+struct Serving {
+    server: Server,
+    session: Session,
+}
+
+impl Service for Rest {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn is_wanted(&self, config: &Config) -> Result<bool, StartError> {
+        Ok(Settings::read(config)?.is_some())
+    }
+
+    fn is_required(&self, config: &Config) -> bool {
+        settings::is_required(config)
+    }
+
+    fn warnings(&self, config: &Config) -> Vec<String> {
+        let settings = Settings::read(config).ok().flatten();
+        let open = settings.map_or(Vec::new(), |settings| settings.warnings(config));
+        [open, settings::idle_members(config)].concat()
+    }
+
+    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError> {
+        let settings = Settings::read(config)?
+            .ok_or_else(|| StartError::Config("`services/http/listen` is not set".to_owned()))?;
+        let key = settings.key;
+        let counts = Arc::new(Counts::default());
+        let routes = routes(session, &settings, &counts);
+        let server = Server::start(settings.setup, routes, counts)
+            .map_err(|error| StartError::System(format!("`{key}`: {error}")))?;
+        Ok(Box::new(Serving {
+            server,
+            session: session.clone(),
+        }))
+    }
+}
+
+impl Running for Serving {
+    fn name(&self) -> &'static str {
+        Rest.name()
+    }
+
+    fn status(&self) -> String {
+        self.server.status()
+    }
+
+    fn metrics(&self) -> Vec<Sample> {
+        self.server.counts().samples()
+    }
+
+    fn stop(self: Box<Self>) {
+        let Serving { server, session } = *self;
+        server.stop();
+        // A failure is ignored: the node may be closed already.
+        let _ = session.close().wait();
+    }
+}
+
+fn routes(session: &Session, settings: &Settings, counts: &Arc<Counts>) -> Router {
+    let limits = settings.setup.limits;
+    let hub = Hub::new(session.clone(), Arc::clone(counts), settings.event_bytes);
+    let shared = Shared {
+        session: session.clone(),
+        hub: Arc::new(hub),
+        zid: session.zid().to_string(),
+        body_bytes_max: limits.body_bytes,
+        bodies: room_for_bodies(limits.body_bytes),
+        answer_bytes_max: settings.answer_bytes,
+        answer_time: limits.answer,
+    };
+    Router::new()
+        .route("/", any(index))
+        .route(
+            "/metrics",
+            metrics::route(session.clone(), Arc::clone(counts)),
+        )
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .fallback(answer)
+        .with_state(Arc::new(shared))
+}
+
+/// Answers a request on no key.
+async fn index(method: Method) -> Response {
+    match method {
+        Method::GET | Method::HEAD => INDEX.into_response(),
+        Method::OPTIONS => StatusCode::OK.into_response(),
+        _ => (StatusCode::NOT_FOUND, "there is no key here\n").into_response(),
+    }
+}
+
+/// Answers the probe of the node's readiness.
+async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    match shared.session.is_closed() {
+        false => "ready\n".into_response(),
+        true => (StatusCode::SERVICE_UNAVAILABLE, "the node is closed\n").into_response(),
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The settings of the HTTP server: the keys `services/http/..`, and `plugins/rest` of the
+//! reference's configurations.
+
+use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use zonda::Config;
+
+use crate::StartError;
+use crate::http::{Credentials, Guard, Limits, Setup, Tls};
+use crate::values::{address_of, is_true, number_of, text_of, texts_of};
+
+const LISTEN: &str = "services/http/listen";
+const HOSTS: &str = "services/http/hosts";
+const OPEN: &str = "services/http/open";
+const TLS: &str = "services/http/tls";
+const USERS: &str = "services/http/auth/dictionary_file";
+const TOKENS: &str = "services/http/auth/token_file";
+const ORIGINS: &str = "services/http/cors/origins";
+const REQUIRED: &str = "services/http/__required__";
+
+/// The plugin of the reference, and its key.
+const PLUGIN: &str = "rest";
+const PORT: &str = "plugins/rest/http_port";
+
+/// Members of the plugin that have an effect, or name what is built in.
+const HONOURED: &[&str] = &["http_port", "__required__", "__path__"];
+
+/// Stands for every name, and for every origin.
+const ANY: &str = "*";
+
+/// Paths that need no credentials: those of probes.
+const PUBLIC: &[&str] = &["/healthz", "/readyz"];
+
+/// The settings of the server.
+pub(super) struct Settings {
+    pub setup: Setup,
+    /// The key that has the address.
+    pub key: &'static str,
+    /// Set if only clients with credentials or certificates are served.
+    is_closed: bool,
+    pub event_bytes: usize,
+    pub answer_bytes: usize,
+}
+
+impl Settings {
+    /// Reads them; `None` if the configuration asks for no server.
+    ///
+    /// # Errors
+    /// The first wrong value, or an address that strangers may reach without credentials.
+    ///
+    /// # Blocking
+    /// Reads the files of credentials, and looks up the name of the host in `plugins/rest`.
+    pub fn read(config: &Config) -> Result<Option<Settings>, StartError> {
+        let own = address_of(config, LISTEN, "127.0.0.1:8000")?;
+        let (key, address) = match own {
+            Some(address) => (LISTEN, address),
+            None => match address_of_plugin(config)? {
+                Some(address) => (PORT, address),
+                None => return Ok(None),
+            },
+        };
+        let credentials = credentials(config)?;
+        let tls = match is_true(config, TLS) {
+            true => Some(Tls::load(config)),
+            false => None,
+        };
+        let tls = tls.transpose();
+        let tls = tls.map_err(|text| StartError::Config(format!("`{TLS}`: {text}")))?;
+        // Clients that have to show a certificate are no strangers.
+        let is_closed = credentials.is_some() || (tls.is_some() && config.settings().tls_mtls);
+        let is_open = key == PORT || is_true(config, OPEN);
+        if !is_closed && !address.ip().to_canonical().is_loopback() && !is_open {
+            return Err(StartError::Config(format!(
+                "`{LISTEN}`: other machines reach {address}, and could read and write every key: set {USERS} or {TOKENS}, or {OPEN} to true"
+            )));
+        }
+        let number = |name: &str| number_of(config, &format!("services/http/limits/{name}"));
+        let count = |name: &str| usize::try_from(number(name)).unwrap_or(usize::MAX);
+        let default = config.settings().query_timeout;
+        let limits = Limits {
+            connections: count("connections").min(tokio::sync::Semaphore::MAX_PERMITS),
+            lasting: count("event_clients").min(tokio::sync::Semaphore::MAX_PERMITS),
+            body_bytes: count("body_bytes"),
+            answer: Duration::from_millis(number("answer_ms")).min(default),
+        };
+        // Under the reference's key, pages of every origin may use the server, as there.
+        let listed = |list: &str| match texts_of(config, list) {
+            texts if texts.is_empty() && key == PORT => vec![ANY.to_owned()],
+            texts => texts,
+        };
+        let guard = Guard {
+            hosts: listed(HOSTS),
+            origins: listed(ORIGINS),
+            credentials,
+            public: PUBLIC,
+        };
+        let setup = Setup {
+            address,
+            guard,
+            limits,
+            tls,
+        };
+        Ok(Some(Settings {
+            setup,
+            key,
+            is_closed,
+            event_bytes: count("event_bytes"),
+            answer_bytes: count("answer_bytes"),
+        }))
+    }
+
+    /// Returns warnings about a server that is open to strangers.
+    pub fn warnings(&self, config: &Config) -> Vec<String> {
+        let address = self.setup.address;
+        let mut lines = Vec::new();
+        if self.key == LISTEN && config.plugin_json(PLUGIN, "http_port").is_some() {
+            lines.push(format!(
+                "`{PORT}`: has no effect: `{LISTEN}` goes before it"
+            ));
+        }
+        let key = self.key;
+        match (self.is_closed, &self.setup.tls) {
+            _ if address.ip().to_canonical().is_loopback() => {}
+            (false, _) => lines.push(format!(
+                "`{key}`: ANY MACHINE that reaches {address} may read and write every key, without credentials; set {USERS}, or listen on 127.0.0.1"
+            )),
+            (true, Some(_)) => {}
+            (true, None) => lines.push(format!(
+                "`{key}`: passwords for {address} cross the network in the clear; set {TLS} to true"
+            )),
+        }
+        lines
+    }
+}
+
+/// Returns warnings about members of `plugins/rest` that have no effect.
+pub(super) fn idle_members(config: &Config) -> Vec<String> {
+    let json = config.get_json("plugins").unwrap_or_default();
+    let plugins: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    let Some(members) = plugins.get(PLUGIN).and_then(|rest| rest.as_object()) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    if config.plugin_json(PLUGIN, "http_port").is_none() {
+        lines.push(format!(
+            "`plugins/rest`: has no http_port, so there is no server; set {PORT}"
+        ));
+    }
+    let is_idle = |name: &&String| !HONOURED.contains(&name.as_str());
+    let idle = members.keys().filter(is_idle).map(|name| {
+        let why = match name.as_str() {
+            "__config__" => "write the keys of that file here",
+            "work_thread_num" | "max_block_thread_num" => "the server has one thread",
+            _ => "there is no such key",
+        };
+        format!("`plugins/rest/{name}`: has no effect: {why}")
+    });
+    lines.extend(idle);
+    lines
+}
+
+/// Returns true if the node shall not start without the server. The reference's key has a default
+/// of its own.
+pub(super) fn is_required(config: &Config) -> bool {
+    match config.is_set(LISTEN) || config.is_set(REQUIRED) {
+        true => is_true(config, REQUIRED),
+        false => config.plugin_json(PLUGIN, "__required__").as_deref() == Some("true"),
+    }
+}
+
+/// Returns the address that `plugins/rest/http_port` has: a port of every interface, as there, or a
+/// host with a port.
+fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> {
+    let Some(json) = config.plugin_json(PLUGIN, "http_port") else {
+        return Ok(None);
+    };
+    let text = json.trim_matches('"');
+    if text.eq_ignore_ascii_case("none") || text == "null" {
+        return Ok(None);
+    }
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(Some((Ipv6Addr::UNSPECIFIED, port).into()));
+    }
+    let found = text.to_socket_addrs().ok();
+    match found.and_then(|mut found| found.next()) {
+        Some(address) => Ok(Some(address)),
+        None => Err(StartError::Config(format!(
+            "`{PORT}`: {json} is no port and no HOST:PORT, such as 8000 or \"127.0.0.1:8000\""
+        ))),
+    }
+}
+
+fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
+    let read = |key: &str| {
+        let text = config.private_file(key);
+        text.map_err(|error| StartError::Config(error.to_string()))
+    };
+    let (users, tokens) = (read(USERS)?, read(TOKENS)?);
+    if users.is_none() && tokens.is_none() {
+        return Ok(None);
+    }
+    match Credentials::parse(users.as_deref(), tokens.as_deref()) {
+        Ok(credentials) => Ok(Some(credentials)),
+        Err(fault) => {
+            let key = if users.is_some() { USERS } else { TOKENS };
+            let file = text_of(config, key).unwrap_or_default();
+            Err(StartError::Config(format!("`{key}` {file}: {fault}")))
+        }
+    }
+}
