@@ -50,7 +50,7 @@ impl Drop for Written {
 fn checking_tells_everything_with_its_place() {
     let file = Written::new(
         "check",
-        "{\n  mode: 'pear',\n  connect: {\n    endpoint: [],\n  },\n  plugins: { rest: {} },\n}",
+        "{\n  mode: 'pear',\n  connect: {\n    endpoint: [],\n  },\n  plugins: { dds: {} },\n}",
     );
     let expected = [
         format!(
@@ -63,7 +63,7 @@ fn checking_tells_everything_with_its_place() {
         ),
         "error: --cfg: unknown key `lisen/endpoints`; did you mean `listen/endpoints`?".to_owned(),
         format!(
-            "warning: {}: line 6: `plugins`: {{\"rest\":{{}}}} has no effect: plugins are not supported",
+            "warning: {}: line 6: `plugins`: {{\"dds\":{{}}}} has no effect: plugins are not supported",
             file.path()
         ),
     ];

@@ -151,7 +151,7 @@ fn the_references_flags_never_stop_it() {
         "-l",
         "tcp/127.0.0.1:0",
         "--rest-http-port",
-        "8000",
+        "127.0.0.1:0",
         "-P",
         "rest",
         "--plugin-search-dir",
@@ -167,7 +167,6 @@ fn the_references_flags_never_stop_it() {
     router.stop();
     let warnings: Vec<String> = router.errors.iter().collect();
     for flag in [
-        "--rest-http-port",
         "--plugin rest",
         "--plugin-search-dir",
         "--stats",

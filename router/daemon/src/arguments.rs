@@ -18,7 +18,7 @@ fn runtime_help() -> String {
 }
 
 /// Parses a port of this machine, or an address and a port.
-fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+fn http_address(text: &str) -> Result<SocketAddr, String> {
     let port = text
         .parse()
         .map(|port: u16| (Ipv4Addr::LOCALHOST, port).into());
@@ -107,12 +107,15 @@ pub struct DaemonArgs {
     pub json: bool,
 
     /// Serve /metrics on this port of 127.0.0.1, or on ADDRESS:PORT
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address, help_heading = "Services")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = http_address, help_heading = "Services")]
     pub metrics_port: Option<SocketAddr>,
+    /// Serve REST, events, /metrics and probes over HTTP on this port of 127.0.0.1, or on ADDRESS:PORT
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = http_address, help_heading = "Services")]
+    pub http_port: Option<SocketAddr>,
+    /// Serve them as zenohd does: on this port of EVERY interface, without credentials; or on HOST:PORT, or none [default: 8000]
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = "8000", help_heading = "Services")]
+    pub rest_http_port: Option<String>,
 
-    /// Port of the REST interface, or none (accepted, no effect yet)
-    #[arg(long, value_name = "SOCKET", num_args = 0..=1, help_heading = "Accepted for compatibility")]
-    pub rest_http_port: Option<Option<String>>,
     /// Plugin to load (accepted, no effect yet; repeatable)
     #[arg(
         short = 'P',

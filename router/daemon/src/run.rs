@@ -137,6 +137,7 @@ fn check(args: &DaemonArgs) -> ExitCode {
     examined.try_sockets();
     let mut more = args.flags_without_effect();
     more.extend(without_session(&examined.config));
+    more.extend(zonda_services::warnings(&examined.config));
     for line in examined.lines(&more, args.json) {
         print(format_args!("{line}"));
     }

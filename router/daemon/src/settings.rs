@@ -33,13 +33,13 @@ impl DaemonArgs {
             file: self.config.clone(),
             flags: self.flags(),
             arguments: &self.cfg,
+            plugins: zonda_services::PLUGINS,
             ..Sources::default()
         };
         let mut examined = sources.with_environment().for_router().examine();
         if let Err(error) = zonda_services::check(&examined.config) {
-            let key = "services/metrics/listen";
             examined.problems.push(Problem {
-                from: examined.config.origin(key).to_string(),
+                from: "configuration".to_owned(),
                 error: ConfigError::Combination {
                     reason: error.to_string(),
                 },
@@ -72,8 +72,28 @@ impl DaemonArgs {
             let flag = "--metrics-port";
             flags.push(Flag::text(flag, "services/metrics/listen", address));
         }
+        if let Some(address) = self.http_port {
+            flags.push(Flag::text("--http-port", "services/http/listen", address));
+        }
+        flags.extend(self.rest());
         flags.extend(self.switches());
         flags
+    }
+
+    /// Returns the keys that the reference's flag sets, as there: the plugin is required then.
+    fn rest(&self) -> Vec<Flag> {
+        let Some(port) = &self.rest_http_port else {
+            return Vec::new();
+        };
+        let is_asked_for = !port.eq_ignore_ascii_case("none");
+        if !is_asked_for && zonda_services::PLUGINS.is_empty() {
+            return Vec::new();
+        }
+        let (flag, required) = ("--rest-http-port", "plugins/rest/__required__");
+        vec![
+            Flag::text(flag, "plugins/rest/http_port", port),
+            Flag::new(flag, required, is_asked_for.to_string()),
+        ]
     }
 
     /// Returns the keys that flags without a value set.
@@ -103,6 +123,7 @@ impl DaemonArgs {
     pub fn warnings(&self, config: &Config) -> Vec<String> {
         let mut lines = self.flags_without_effect();
         lines.extend(without_session(config));
+        lines.extend(zonda_services::warnings(config));
         lines.extend(config.warnings().iter().map(ToString::to_string));
         lines
     }
@@ -112,15 +133,6 @@ impl DaemonArgs {
         // Each option of the reference's daemon that is only accepted.
         let mut lines = Vec::new();
         let mut unsupported = |flag: String, why: &str| lines.push(format!("{flag}: {why}"));
-        if let Some(port) = &self.rest_http_port {
-            let port = port.as_deref().unwrap_or("8000");
-            if !port.eq_ignore_ascii_case("none") {
-                unsupported(
-                    format!("--rest-http-port {port}"),
-                    "there is no REST interface yet",
-                );
-            }
-        }
         for plugin in &self.plugin {
             unsupported(format!("--plugin {plugin}"), "plugins are not loaded yet");
         }
@@ -137,7 +149,8 @@ impl DaemonArgs {
 
 /// Returns a warning if a value is set that only sessions use; the daemon has no session.
 pub(super) fn without_session(config: &Config) -> Option<String> {
-    let text = "`namespace`: has no effect: a daemon publishes and subscribes to nothing";
+    let text =
+        "`namespace`: has no effect: keys of a daemon and its services are those of the network";
     config.is_set("namespace").then(|| text.to_owned())
 }
 
@@ -209,18 +222,17 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_one_line_each() {
-        let args = read(
-            "--rest-http-port 8000 -P rest -P storage_manager:/x --plugin-search-dir /a --stats",
-        );
+        let args = read("-P rest -P storage_manager:/x --plugin-search-dir /a --stats");
         let config = args.to_config().expect("no refusal");
         let lines = args.warnings(&config);
-        assert_eq!(lines.len(), 5, "{lines:#?}");
+        assert_eq!(lines.len(), 4, "{lines:#?}");
         assert!(lines.iter().all(|l| !l.contains('\n')));
         for quiet in ["--rest-http-port none", "--rest-http-port None"] {
             let args = read(quiet);
             assert!(args.warnings(&args.to_config().expect("valid")).is_empty());
         }
-        assert_eq!(read("--rest-http-port").rest_http_port, Some(None));
+        let port = read("--rest-http-port").rest_http_port;
+        assert_eq!(port.as_deref(), Some("8000"));
     }
 
     #[test]

@@ -409,3 +409,103 @@ fn a_port_for_metrics_that_is_taken_ends_it_with_one_line() {
         assert!(told == 1 && errors.contains(words), "{errors}");
     }
 }
+
+/// Sends a request to the address of a line such as `http: HTTP on 127.0.0.1:8000`.
+#[cfg(feature = "http")]
+fn fetch(line: &str, path: &str) -> String {
+    use std::io::Write;
+    let (_, address) = line.split_once("HTTP on ").expect("an address");
+    let mut client = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: any.name\r\nConnection: close\r\n\r\n");
+    client.write_all(request.as_bytes()).expect("it reads");
+    let mut text = String::new();
+    client.read_to_string(&mut text).expect("text");
+    text
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn rest_is_served_as_zenohd_s_configurations_and_flags_ask() {
+    for arguments in [
+        ["--cfg", "plugins:{rest:{http_port:'127.0.0.1:0'}}"],
+        ["--rest-http-port", "127.0.0.1:0"],
+    ] {
+        let more = [
+            "-l",
+            "tcp/127.0.0.1:0",
+            "--no-multicast-scouting",
+            "-i",
+            "a1",
+        ];
+        let mut daemon = Daemon::start(&[&arguments[..], &more].concat());
+        daemon.address();
+        let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
+        let line = line_with(&mut errors, "http: HTTP on 127.0.0.1:");
+        let answer = fetch(&line, "/@/local/router");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.contains(r#"{"key":"@/a1/router","#), "{answer}");
+        assert!(fetch(&line, "/readyz").ends_with("ready\n"));
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn a_check_warns_of_a_server_that_is_open_to_strangers() {
+    let open = "ANY MACHINE that reaches [::]:8000";
+    for (arguments, code, words) in [
+        (["--rest-http-port", "8000"], 0, open),
+        (["--cfg", "plugins:{rest:{http_port:8000}}"], 0, open),
+        (["--rest-http-port", "none"], 0, ""),
+        (["--cfg", "plugins:{rest:{}}"], 0, "has no http_port"),
+        (
+            ["--cfg", "plugins:{rest:{http_port:'none',__config__:[]}}"],
+            0,
+            "write the keys",
+        ),
+        (
+            ["--rest-http-port", "no:where:8000"],
+            2,
+            "is no port and no HOST:PORT",
+        ),
+        (
+            ["--http-port", "0.0.0.0:8000"],
+            2,
+            "services/http/open to true",
+        ),
+        (
+            ["--cfg", "services/http/auth/dictionary_file:'/no/file'"],
+            0,
+            "",
+        ),
+        (
+            ["--cfg", "plugins:{rest:{http_port:'x'},dds:{}}"],
+            2,
+            "plugins/rest/http_port",
+        ),
+    ] {
+        let check = ["-l", "tcp/127.0.0.1:0", "--check-config"];
+        let mut daemon = Daemon::start(&[&arguments[..], &check].concat());
+        let ended = daemon.0.wait().expect("our child").code();
+        let mut said = daemon.errors();
+        let out = daemon.0.stdout.as_mut().expect("it is piped");
+        out.read_to_string(&mut said).expect("text");
+        assert_eq!(ended, Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+        assert_eq!(said.contains("ANY MACHINE"), words == open, "{said}");
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn a_port_that_is_taken_ends_it_only_if_rest_is_required() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let loose = format!("plugins:{{rest:{{http_port:'{address}'}}}}");
+    let quiet = ["-l", "tcp/127.0.0.1:0", "--no-multicast-scouting"];
+    let mut daemon = Daemon::start(&[&["--cfg", loose.as_str()][..], &quiet].concat());
+    daemon.address();
+    let mut daemon = Daemon::start(&[&["--rest-http-port", address.as_str()][..], &quiet].concat());
+    assert_eq!(daemon.0.wait().expect("our child").code(), Some(1));
+    let errors = daemon.errors();
+    assert!(errors.contains("cannot listen on"), "{errors}");
+}
