@@ -67,7 +67,7 @@ pub use network::{
     Copied, Declaration, Declare, HeadBlock, HeaderTemplate, Interest, InterestMode,
     InterestOptions, NetworkMessage, NewHead, NodeId, NumberedFront, NumberedHead, Oam, OamBody,
     PassedHead, PreparedHead, Push, PushHead, PushRun, QueryableInfo, Request, Response,
-    ResponseFinal, ResponseHead, RunItem, ShortHead, Target, TsStack,
+    ResponseFinal, ResponseHead, RunItem, ShortHead, StackedHead, Target, TsStack, TsStackBuf,
 };
 pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};

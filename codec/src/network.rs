@@ -19,7 +19,7 @@ mod ts_stack;
 pub use declare::{Declaration, Declare, QueryableInfo};
 pub use head::{
     Copied, HeadBlock, HeaderTemplate, NewHead, NumberedFront, NumberedHead, PassedHead,
-    PreparedHead, PushHead, ShortHead,
+    PreparedHead, PushHead, ShortHead, StackedHead,
 };
 pub use interest::{Interest, InterestMode, InterestOptions};
 pub use node_id::NodeId;
@@ -29,7 +29,7 @@ pub use request::{Request, Target};
 pub use response::{Response, ResponseHead};
 pub use response_final::ResponseFinal;
 pub use run::{PushRun, RunItem};
-pub use ts_stack::TsStack;
+pub use ts_stack::{TsStack, TsStackBuf};
 
 use crate::{
     error::DecodeError,

@@ -53,6 +53,11 @@ impl Payload {
         &self.0
     }
 
+    /// Returns the buffer, mutably, if it is a `T` and no other payload shares it.
+    pub fn downcast_mut<T: SliceBuffer>(&mut self) -> Option<&mut T> {
+        self.0.downcast_mut()
+    }
+
     /// Returns a part of the payload that shares its buffer; `None` when the range is not inside
     /// it.
     pub fn subslice(&self, range: impl RangeBounds<usize>) -> Option<Self> {

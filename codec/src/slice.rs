@@ -73,6 +73,12 @@ impl ZSlice {
         buffer.downcast_ref()
     }
 
+    /// Returns the buffer, mutably, if it is a `T` and no other slice shares it.
+    pub fn downcast_mut<T: SliceBuffer>(&mut self) -> Option<&mut T> {
+        let buffer: &mut dyn Any = Arc::get_mut(&mut self.buffer)?;
+        buffer.downcast_mut()
+    }
+
     /// Returns the number of bytes.
     #[inline]
     pub const fn len(&self) -> usize {

@@ -11,11 +11,14 @@ use zenoh_buffers::{ZSlice, writer::HasWriter};
 use zenoh_codec::{RCodec, WCodec, Zenoh080};
 use zenoh_protocol::common::ZExtZ64;
 use zenoh_protocol::network as their_network;
+use zenoh_protocol::network::timestamp_stack::{self, Interception, TimestampStack, TsStackType};
 use zenoh_protocol::network::{Mapping as TheirMapping, NetworkBody};
 use zenoh_protocol::scouting as their_scouting;
 use zenoh_protocol::transport as their_transport;
 use zenoh_protocol::transport::TransportBody;
-use zonda_codec::{DecodeError, Encode, NetworkMessage, Reader, ScoutingMessage, TransportMessage};
+use zonda_codec::{
+    DecodeError, Encode, NetworkMessage, Reader, ScoutingMessage, TransportMessage, TsStackBuf,
+};
 use zonda_testkit::json::{self, hex};
 use zonda_testkit::reference;
 
@@ -86,6 +89,50 @@ fn network_messages_of_the_reference() {
         assert_eq!(hex(&ours), hex(&bytes), "our encoding of {fields}");
         assert_eq!(read_theirs::<their_network::NetworkMessage>(&ours), theirs);
     }
+}
+
+/// Reads the stack of a push that the reference has encoded.
+fn stack_of(bytes: &[u8]) -> TsStackBuf {
+    let message = NetworkMessage::decode(&mut Reader::new(bytes)).expect("a push");
+    let NetworkMessage::Push(push) = message else {
+        panic!("no push: {message:?}");
+    };
+    TsStackBuf::of(push.ts_stack.expect("a stack"))
+}
+
+/// A stack to which a node here adds its record is, byte by byte, what a node of the reference makes
+/// of it, up to the largest number of records.
+#[test]
+fn stacks_grow_as_those_of_the_reference() {
+    let stacked = |stack: &TimestampStack| -> their_network::NetworkMessage {
+        let mut push = their_network::Push::rand();
+        push.ext_ts_stack = Some(TsStackType {
+            ts_stack: stack.clone(),
+        });
+        NetworkBody::Push(push).into()
+    };
+    let mut theirs = TimestampStack {
+        conf_flags: 0b111,
+        stack: Vec::new(),
+    };
+    let mut ours = stack_of(&their_bytes!(&stacked(&theirs)));
+    for number in 0..timestamp_stack::MAX_STACK_SIZE {
+        let flags = [0x01, 0x02, 0x84, 0x82][number % 4];
+        let timestamp = vec![number as u8; number];
+        assert!(ours.push(flags, &timestamp));
+        theirs.stack.push(Interception { flags, timestamp });
+        let message = stacked(&theirs);
+        let bytes = their_bytes!(&message);
+        assert_eq!(stack_of(&bytes), ours, "{number} records");
+        let NetworkMessage::Push(mut push) =
+            NetworkMessage::decode(&mut Reader::new(&bytes)).expect("a push")
+        else {
+            panic!("no push");
+        };
+        push.ts_stack = Some(ours.view());
+        assert_eq!(push.to_vec().expect("it has a form"), bytes);
+    }
+    assert!(!ours.push(0x02, b"one too many"));
 }
 
 /// Turns a random transport message into one that a node can send: no bits without meaning.

@@ -12,7 +12,7 @@ pub use header_template::{Copied, HeaderTemplate};
 use crate::{
     body::{PushBody, Put, splice_timestamp},
     id::EntityGlobalId,
-    network::{NodeId, Push, PushRun},
+    network::{NodeId, Push, PushRun, TsStack},
     qos::Qos,
     timestamp::Timestamp,
     wire_expr::WireExpr,
@@ -112,6 +112,14 @@ pub struct NewHead<'a> {
     payload_len: usize,
 }
 
+impl<'a> NewHead<'a> {
+    /// Adds a time-stamp stack.
+    #[cold]
+    pub fn with_stack(self, stack: TsStack<'a>) -> StackedHead<'a> {
+        StackedHead { new: self, stack }
+    }
+}
+
 impl Encode for NewHead<'_> {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
@@ -122,6 +130,33 @@ impl Encode for NewHead<'_> {
             writer.rewind(start);
         }
         written
+    }
+}
+
+/// The bytes in front of the payload of a message that begins here, with a time-stamp stack.
+#[derive(Debug, Clone, Copy)]
+pub struct StackedHead<'a> {
+    new: NewHead<'a>,
+    stack: TsStack<'a>,
+}
+
+impl Encode for StackedHead<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let NewHead {
+            head,
+            body,
+            payload_len,
+        } = self.new;
+        let push = Push {
+            qos: head.qos,
+            node_id: head.node_id,
+            ts_stack: Some(self.stack),
+            ..Push::new(head.wire_expr, *body)
+        };
+        writer.all_or_nothing(|writer| {
+            push.write_head(writer)?;
+            body.encode_head(payload_len, writer)
+        })
     }
 }
 
@@ -142,6 +177,7 @@ impl PassedHead<'_> {
     fn write_anew(&self, push: &Push<'_>, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let mut push = *push;
         push.wire_expr = self.head.wire_expr;
+        push.qos = self.head.qos;
         push.node_id = self.head.node_id;
         let mut payload_len = 0;
         if let PushBody::Put(put) = &mut push.body {

@@ -178,6 +178,12 @@ impl Push<'_> {
         self.is_head_and_body() && self.node_id.is_itself()
     }
 
+    /// Returns true if it entered the mesh at the neighbour, and has no time-stamp stack.
+    #[inline(always)]
+    pub fn is_direct(&self) -> bool {
+        self.node_id.is_itself() & self.ts_stack.is_none()
+    }
+
     /// Returns true if it consists of the fields that [`Push::encode_head`] writes and of a body
     /// only.
     #[inline(always)]

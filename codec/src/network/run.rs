@@ -100,9 +100,13 @@ impl<'a> PushRun<'a> {
         raw_body: &'a [u8],
         rest: Reader<'a>,
     ) -> Option<Self> {
+        // each message of a run would need a stack of its own
         let PushBody::Put(put) = &push.body else {
             return None;
         };
+        if push.ts_stack.is_some() {
+            return None;
+        }
         let like = Likeness::of(front, message, put, raw_body)?;
         let mut run = PushRun {
             like,

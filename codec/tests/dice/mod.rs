@@ -61,6 +61,16 @@ impl<'a> Dice<'a> {
         Timestamp::new(Ntp64(self.number()), self.zid())
     }
 
+    /// Returns a stack of up to 255 records with times of up to 30 bytes. It is leaked, because a
+    /// message only borrows it.
+    fn ts_stack(&mut self) -> TsStack<'a> {
+        let mut stack = TsStackBuf::new(self.byte().max(1)).expect("it has a point");
+        for _ in 0..self.number() % 256 {
+            assert!(stack.push(self.byte(), self.bytes(30)));
+        }
+        Box::leak(Box::new(stack)).view()
+    }
+
     fn entity(&mut self) -> EntityGlobalId {
         EntityGlobalId {
             zid: self.zid(),
@@ -246,7 +256,7 @@ impl<'a> Dice<'a> {
             },
             budget: self.maybe(|dice| (dice.number() as u32).max(1)),
             timeout: self.maybe(|dice| Duration::from_millis(dice.number())),
-            ts_stack: None,
+            ts_stack: self.maybe(Self::ts_stack),
             hears_of_losses: self.byte().is_multiple_of(4),
             body: self.query(),
         }
@@ -259,7 +269,7 @@ impl<'a> Dice<'a> {
                 qos: self.qos(),
                 timestamp: self.maybe(Self::timestamp),
                 node_id: self.node_id(),
-                ts_stack: None,
+                ts_stack: self.maybe(Self::ts_stack),
                 body: self.push_body(),
             }),
             1 => NetworkMessage::Request(self.request()),
@@ -269,7 +279,7 @@ impl<'a> Dice<'a> {
                 qos: self.qos(),
                 timestamp: self.maybe(Self::timestamp),
                 responder: self.maybe(Self::entity),
-                ts_stack: None,
+                ts_stack: self.maybe(Self::ts_stack),
                 body: self.response_body(),
             }),
             3 => NetworkMessage::ResponseFinal(ResponseFinal {

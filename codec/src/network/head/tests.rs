@@ -8,6 +8,7 @@ use crate::{
     body::Del,
     encoding::Encoding,
     id::{SourceInfo, ZenohId},
+    network::TsStackBuf,
     reader::Reader,
     timestamp::Ntp64,
     wire_expr::Mapping,
@@ -259,4 +260,36 @@ fn a_key_in_full_has_no_prepared_head() {
         ..Put::new(&[])
     };
     assert!(short.prepare_numbered(&beside, &source).is_none());
+}
+
+/// A forwarded message keeps its stack, and has the QoS of the neighbour's filters.
+#[test]
+fn a_head_has_the_stack_of_its_message() {
+    let mut stack = TsStackBuf::new(3).expect("a stack");
+    assert!(stack.push(TsStack::SEND, b"now"));
+    let mut given = push(b"the payload", (true, true));
+    given.qos = Qos::REQUEST;
+    given.ts_stack = Some(stack.view());
+    let head = head(1, 7);
+    let mut wanted = Push {
+        qos: Qos::DATA,
+        ..given
+    };
+    wanted.wire_expr = head.wire_expr;
+    wanted.node_id = head.node_id;
+    let wanted = wanted.to_vec().expect("it has a form");
+
+    let whole = given.to_vec().expect("it has a form");
+    let (read, raw) = Push::decode_with_raw(&mut Reader::new(&whole)).expect("a push");
+    let passed = head
+        .passing(&read, raw, None)
+        .to_vec()
+        .expect("it has a form");
+    assert_eq!([&passed, &b"the payload"[..]].concat(), wanted);
+    let new = head.of(&given.body, b"the payload".len());
+    let new = new
+        .with_stack(stack.view())
+        .to_vec()
+        .expect("it has a form");
+    assert_eq!([&new, &b"the payload"[..]].concat(), wanted);
 }

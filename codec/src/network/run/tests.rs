@@ -8,6 +8,7 @@ use crate::{
     body::Put,
     encoding::Encoding,
     id::ZenohId,
+    network::TsStackBuf,
     qos::Qos,
     timestamp::Ntp64,
     wire_expr::{Mapping, WireExpr},
@@ -250,4 +251,20 @@ fn a_length_of_nothing_in_two_bytes_hides_no_messages() {
         let two = [NOTHING, &second].concat();
         assert_no_run(&two, &[b"", &long]);
     }
+}
+
+#[test]
+fn messages_with_stacks_are_no_run() {
+    let stack = TsStackBuf::new(1).expect("a stack");
+    let mut push = push((0, 0, 0), 0, b"a payload of some bytes");
+    let follows = |push: &Push<'_>| {
+        let bytes = push.to_vec().expect("it has a form").repeat(4);
+        let start = Reader::new(&bytes);
+        let mut reader = start;
+        let (read, raw) = Push::decode_with_raw(&mut reader).expect("a push");
+        PushRun::following(start, &read, raw, reader).is_some()
+    };
+    assert!(follows(&push));
+    push.ts_stack = Some(stack.view());
+    assert!(!follows(&push), "each would need a stack of its own");
 }
