@@ -89,6 +89,9 @@ pub struct Publication<'a> {
     pub qos: Qos,
     /// Class of delivery: a hop may lose a best-effort message.
     pub reliability: Reliability,
+    /// Points at which times are recorded, as bits of [`TsStack`](zonda_codec::TsStack); 0 for none.
+    /// Replies do not use it: they have the stack of their query.
+    pub points: u8,
 }
 
 /// Time that a publication may wait for room in a full queue.

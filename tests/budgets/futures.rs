@@ -252,6 +252,7 @@ fn watch_the_calls(sizes: &Sizes) {
         source_info: None,
         qos: Qos::DATA,
         reliability: Reliability::Reliable,
+        points: 0,
     };
     let limit = Duration::from_secs(1);
     let publish = node.publish_async(&key, Locality::Any, &publication, limit);

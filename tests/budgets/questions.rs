@@ -108,6 +108,7 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
         qos: Qos::REQUEST,
         source_info: None,
         destination: Locality::Any,
+        stack: None,
     };
     let before = held();
     for _ in 0..OPEN {

@@ -267,6 +267,7 @@ pub(super) fn publication(kind: SampleKind, payload: &[u8]) -> Publication<'_> {
             false,
         ),
         reliability: Reliability::Reliable,
+        points: 0,
     }
 }
 
@@ -381,6 +382,7 @@ pub(super) fn ask(node: &Node, text: &str) -> usize {
         qos: Qos::REQUEST,
         source_info: None,
         destination: Locality::Any,
+        stack: None,
     };
     let open = OpenQuery::new(&query, Box::new(Replies(Arc::clone(&replies))));
     node.query(&query, None, &open, PATIENCE)

@@ -16,7 +16,8 @@ use std::{
 };
 
 use zonda_codec::{
-    Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Qos, Timestamp, WireExpr,
+    Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Qos, Timestamp, TsStack,
+    TsStackBuf, WireExpr,
 };
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -181,13 +182,16 @@ impl Inbound {
         }
     }
 
-    /// Handles a message that entered the mesh at a router further away than the neighbour, or is
-    /// marked with its trees.
+    /// Handles a message that entered the mesh at a router further away than the neighbour, is
+    /// marked with its trees, or has a time-stamp stack.
     #[cold]
     #[inline(never)]
-    fn push_from_beyond(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        let known = self.cache.get_from(push.node_id, &push.wire_expr).cloned();
-        let Some(route) = known.or_else(|| self.look_up(push, context)) else {
+    fn push_unusual(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
+        let known = match push.node_id.is_itself() {
+            true => self.cache.get(&push.wire_expr),
+            false => self.cache.get_from(push.node_id, &push.wire_expr),
+        };
+        let Some(route) = known.cloned().or_else(|| self.look_up(push, context)) else {
             return;
         };
         let message = Incoming {
@@ -195,7 +199,7 @@ impl Inbound {
             raw_body,
             context,
         };
-        message.pass(&route, &self.shared, &mut self.burst);
+        message.pass_any(&route, &self.shared, &mut self.burst);
     }
 
     /// Continues the search for the route of the parked message, and delivers the message once the
@@ -218,7 +222,7 @@ impl Inbound {
                 raw_body,
                 context,
             };
-            message.pass(&route, &self.shared, &mut self.burst);
+            message.pass_any(&route, &self.shared, &mut self.burst);
         });
     }
 }
@@ -226,8 +230,8 @@ impl Inbound {
 impl Deliver for Inbound {
     #[inline]
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        if !push.node_id.is_itself() {
-            return self.push_from_beyond(push, raw_body, context);
+        if !push.is_direct() {
+            return self.push_unusual(push, raw_body, context);
         }
         let looked_up;
         let route = match self.cache.get(&push.wire_expr) {
@@ -382,6 +386,42 @@ impl Incoming<'_> {
         }
     }
 
+    /// Forwards like [`Incoming::pass`], also a message with a time-stamp stack.
+    fn pass_any(&self, route: &Arc<Route>, shared: &Shared, burst: &mut ReadCycle) {
+        match self.push.ts_stack {
+            None => self.pass(route, shared, burst),
+            Some(stack) => self.pass_stacked(stack, route, shared, burst),
+        }
+    }
+
+    /// Forwards a message with this time-stamp stack, to which this node adds its records.
+    #[cold]
+    fn pass_stacked(
+        &self,
+        stack: TsStack<'_>,
+        route: &Arc<Route>,
+        shared: &Shared,
+        burst: &mut ReadCycle,
+    ) {
+        if route.leads_nowhere() {
+            return;
+        }
+        burst.work += route.remote.len() + route.local.len();
+        let routed = shared.recorded(stack, TsStack::ROUTE);
+        let push = Push {
+            ts_stack: Some(routed.view()),
+            ..*self.push
+        };
+        let message = Incoming {
+            push: &push,
+            ..*self
+        };
+        match &route.filtered {
+            None => message.hand_on_stamped(route, shared, burst),
+            Some(filtered) => message.pass_filtered(filtered, shared, burst),
+        }
+    }
+
     /// Forwards the message to the destinations of a route whose filters let it pass.
     #[cold]
     #[inline(never)]
@@ -402,7 +442,8 @@ impl Incoming<'_> {
         // this node's own subscribers have no filters
         if !route.local.is_empty() {
             let qos = message.qos;
-            self.hand_on(route, Push { qos, ..*self.push }, stamp, burst);
+            let push = Push { qos, ..*self.push };
+            self.hand_on(route, push, stamp, shared, burst);
         }
     }
 
@@ -449,7 +490,9 @@ impl Incoming<'_> {
             return;
         };
         self.forward_as(route, stamp, burst);
-        self.hand_on(route, *self.push, stamp, burst);
+        if !route.local.is_empty() {
+            self.hand_on(route, *self.push, stamp, shared, burst);
+        }
     }
 
     /// Calls this node's own subscribers with `push`, with this node's timestamp if it gives one.
@@ -457,10 +500,17 @@ impl Incoming<'_> {
     fn hand_on(
         &self,
         route: &Arc<Route>,
-        mut push: Push<'_>,
+        push: Push<'_>,
         stamp: Option<Timestamp>,
+        shared: &Shared,
         burst: &mut ReadCycle,
     ) {
+        let stack = push.ts_stack;
+        let received = stack.map(|stack| shared.recorded(stack, TsStack::RECEIVE));
+        let mut push = Push {
+            ts_stack: received.as_ref().map(TsStackBuf::view),
+            ..push
+        };
         if let (PushBody::Put(put), Some(stamp)) = (&mut push.body, stamp) {
             put.timestamp = Some(stamp);
         }

@@ -12,7 +12,7 @@
 //!   lock throughout; `key_cache`: the routes of keys without a declaration; `local_routes`: the part of
 //!   the node's state for the data of its own sessions;
 //! - `early`: messages that wait for the declaration of their key's id;
-//! - `stamp`: the policy of timestamps;
+//! - `stamp`: the policy of timestamps; `stacked`: the time-stamp stacks of publications;
 //! - `receiving`: the calls of the node's own subscribers;
 //! - `deliver`: the entry of messages into the outboxes of neighbours, and its terms;
 //! - `read_cycle`, `backpressure`, `congestion`, `outboxes`: the pause of a source while a neighbour
@@ -43,5 +43,6 @@ pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod send_result;
+pub(crate) mod stacked;
 pub(crate) mod stamp;
 pub(crate) mod tally;

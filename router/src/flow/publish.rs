@@ -10,7 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{CongestionControl, NodeId, Payload, Push, PushBody, WireExpr, ZenohId};
+use zonda_codec::{
+    CongestionControl, NodeId, Payload, Push, PushBody, TsStackBuf, WireExpr, ZenohId,
+};
 use zonda_runtime::guard::caught;
 use zonda_transport::{
     log_limit::LogLimit,
@@ -26,18 +28,20 @@ use crate::{
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
         send_result::Accepted,
+        stacked::{NoStack, Records, Stack},
     },
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, log::log_panic, shared::Shared},
 };
 
 /// Publication on its way to the hops of a route.
-struct Sending<'a> {
+struct Sending<'a, S> {
     publication: &'a Publication<'a>,
     body: &'a PushBody<'a>,
+    stack: S,
 }
 
-impl Sending<'_> {
+impl<S: Stack> Sending<'_, S> {
     /// Queues the message for one neighbour.
     #[inline]
     fn offer(&self, hop: &Hop) -> Result<Accepted, Refused> {
@@ -49,7 +53,7 @@ impl Sending<'_> {
         let head = hop.head(qos).of(self.body, payload.bytes().len());
         let message = Outgoing {
             reliability: self.publication.reliability,
-            head: &head,
+            head: &self.stack.front(head),
             payload,
         };
         deliver::offer(&hop.outbox, qos, &message)
@@ -246,13 +250,39 @@ pub(crate) fn dispatch(
     publication: &Publication<'_>,
     wait: Wait,
 ) -> Result<Outcome, PublishError> {
+    dispatch_with(NoStack, shared, route, publication, wait)
+}
+
+/// Publishes like [`dispatch`], with a time-stamp stack.
+#[cold]
+pub(crate) fn dispatch_stacked(
+    shared: &Shared,
+    route: &Route,
+    publication: &Publication<'_>,
+    wait: Wait,
+) -> Result<Outcome, PublishError> {
+    match Records::new(shared, route, publication) {
+        None => dispatch(shared, route, publication, wait),
+        Some(records) => dispatch_with(&records, shared, route, publication, wait),
+    }
+}
+
+#[inline(always)]
+fn dispatch_with(
+    stack: impl Stack,
+    shared: &Shared,
+    route: &Route,
+    publication: &Publication<'_>,
+    wait: Wait,
+) -> Result<Outcome, PublishError> {
     if let Some(filtered) = &route.filtered {
-        return dispatch_filtered(shared, filtered, publication, wait);
+        return dispatch_filtered(stack, shared, filtered, publication, wait);
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {
         publication,
         body: &body,
+        stack,
     };
     // neighbours and local subscribers that take the message at once come first
     let mut verdict = CombinedResult::on(route);
@@ -264,7 +294,8 @@ pub(crate) fn dispatch(
         }
     }
     if !route.local.is_empty() {
-        deliver_local(route, publication, body);
+        let received = stack.received(shared);
+        deliver_local(received, route, publication, body);
     }
     // the slow ones share the time limit
     if let Wait::AtMost(limit) = wait {
@@ -285,6 +316,7 @@ pub(crate) fn dispatch_rest(
     let sending = Sending {
         publication,
         body: &body,
+        stack: NoStack,
     };
     let mut verdict = CombinedResult {
         outcome: refusal.outcome,
@@ -312,19 +344,47 @@ pub(crate) fn dispatch_rest(
 /// Publishes without ever blocking the thread: under `Block` it waits asynchronously for
 /// neighbours without room, after all other destinations have the message; all of them together
 /// get no more than `limit`.
-pub(crate) async fn dispatch_async(
+pub(crate) fn dispatch_async<'a>(
+    shared: &'a Shared,
+    route: &'a Route,
+    publication: &'a Publication<'a>,
+    limit: Duration,
+) -> impl Future<Output = Result<Outcome, PublishError>> + 'a {
+    dispatch_async_with(NoStack, shared, route, publication, limit)
+}
+
+/// Publishes like [`dispatch_async`], with a time-stamp stack. Boxed because it is rare and would
+/// make every future larger.
+#[cold]
+pub(crate) fn dispatch_async_stacked<'a>(
+    shared: &'a Shared,
+    route: &'a Route,
+    publication: &'a Publication<'a>,
+    limit: Duration,
+) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
+    Box::pin(async move {
+        match Records::new(shared, route, publication) {
+            None => dispatch_async(shared, route, publication, limit).await,
+            Some(records) => dispatch_async_with(&records, shared, route, publication, limit).await,
+        }
+    })
+}
+
+async fn dispatch_async_with(
+    stack: impl Stack,
     shared: &Shared,
     route: &Route,
     publication: &Publication<'_>,
     limit: Duration,
 ) -> Result<Outcome, PublishError> {
     if let Some(filtered) = &route.filtered {
-        return dispatch_filtered_async(shared, filtered, publication, limit).await;
+        return dispatch_filtered_async(stack, shared, filtered, publication, limit).await;
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {
         publication,
         body: &body,
+        stack,
     };
     // neighbours and local subscribers that take the message at once come first
     let mut verdict = CombinedResult::on(route);
@@ -337,7 +397,8 @@ pub(crate) async fn dispatch_async(
         }
     }
     if !route.local.is_empty() {
-        deliver_local(route, publication, body);
+        let received = stack.received(shared);
+        deliver_local(received, route, publication, body);
     }
     // the slow ones share the time that is left
     if slow.is_empty() {
@@ -354,20 +415,26 @@ pub(crate) async fn dispatch_async(
 /// Publishes to the destinations of a route whose filters let the message pass.
 #[cold]
 fn dispatch_filtered(
+    stack: impl Stack,
     shared: &Shared,
     filtered: &FilteredRoute,
     publication: &Publication<'_>,
     wait: Wait,
 ) -> Result<Outcome, PublishError> {
     let body = checked_body(shared, publication)?;
+    let sending = Sending {
+        publication,
+        body: &body,
+        stack,
+    };
     let mut verdict = CombinedResult::on(filtered.route());
-    let slow = offer_filtered(filtered, publication, &body, wait, &mut verdict);
+    let slow = offer_filtered(shared, filtered, &sending, wait, &mut verdict);
     if let (Wait::AtMost(limit), false) = (wait, slow.is_empty()) {
         let deadline = zonda_runtime::after(limit);
         for (hop, publication) in &slow {
             let sending = Sending {
                 publication,
-                body: &body,
+                ..sending
             };
             let result = sending.insist(hop, shared, deadline);
             sending.note_end(hop, result, limit, &mut verdict);
@@ -379,6 +446,7 @@ fn dispatch_filtered(
 /// Publishes like [`dispatch_filtered`], without blocking the thread. Boxed because it is rare and
 /// would make every future larger.
 fn dispatch_filtered_async<'a>(
+    stack: impl Stack + 'a,
     shared: &'a Shared,
     filtered: &'a FilteredRoute,
     publication: &'a Publication<'a>,
@@ -386,14 +454,19 @@ fn dispatch_filtered_async<'a>(
 ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
     Box::pin(async move {
         let body = checked_body(shared, publication)?;
+        let sending = Sending {
+            publication,
+            body: &body,
+            stack,
+        };
         let mut verdict = CombinedResult::on(filtered.route());
         let wait = Wait::AtMost(limit);
-        let slow = offer_filtered(filtered, publication, &body, wait, &mut verdict);
+        let slow = offer_filtered(shared, filtered, &sending, wait, &mut verdict);
         let deadline = zonda_runtime::after(limit);
         for (hop, publication) in &slow {
             let sending = Sending {
                 publication,
-                body: &body,
+                ..sending
             };
             let result = sending.insist_async(hop, shared, deadline).await;
             sending.note_end(hop, result, limit, &mut verdict);
@@ -405,13 +478,14 @@ fn dispatch_filtered_async<'a>(
 /// Offers a message to the destinations of a route whose filters let it pass. Returns the
 /// neighbours that the sender will wait for, each with the message as it passes there.
 fn offer_filtered<'f, 'p>(
+    shared: &Shared,
     filtered: &'f FilteredRoute,
-    publication: &Publication<'p>,
-    body: &PushBody<'_>,
+    sending: &Sending<'p, impl Stack>,
     wait: Wait,
     verdict: &mut CombinedResult,
 ) -> Vec<(&'f Hop, Publication<'p>)> {
     let mut slow = Vec::new();
+    let publication = sending.publication;
     // filters of the source and of each neighbour decide once, and may change the QoS
     let Some(message) = filtered.enter(publication.into()) else {
         return slow;
@@ -423,7 +497,7 @@ fn offer_filtered<'f, 'p>(
         };
         let sending = Sending {
             publication: &publication,
-            body,
+            ..*sending
         };
         if sending.note(hop, sending.offer(hop), wait, verdict) {
             slow.push((hop, publication));
@@ -436,7 +510,8 @@ fn offer_filtered<'f, 'p>(
             qos,
             ..*publication
         };
-        deliver_local(filtered.route(), &publication, *body);
+        let received = sending.stack.received(shared);
+        deliver_local(received, filtered.route(), &publication, *sending.body);
     }
     slow
 }
@@ -479,7 +554,12 @@ fn check_huge(shared: &Shared, size: usize) -> Result<(), PublishError> {
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]
-fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
+fn deliver_local(
+    stack: Option<TsStackBuf>,
+    route: &Route,
+    publication: &Publication<'_>,
+    body: PushBody<'_>,
+) {
     // callbacks may keep parts of a payload, so a borrowed one is copied
     let block = match publication.payload {
         Value::Borrowed(bytes) => Payload::from(bytes),
@@ -495,7 +575,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
         qos: publication.qos,
         timestamp: None,
         node_id: NodeId::ITSELF,
-        ts_stack: None,
+        ts_stack: stack.as_ref().map(TsStackBuf::view),
         body,
     };
     let mut opened: Vec<Opened> = route.local.iter().filter_map(|sink| sink.open()).collect();

@@ -120,7 +120,10 @@ impl PublisherFace {
             Some(cache) => cache,
             None => self.new_cache()?,
         };
-        let result = publish::dispatch(&self.shared, &cache.way.route, publication, wait);
+        let result = match publication.points {
+            0 => publish::dispatch(&self.shared, &cache.way.route, publication, wait),
+            _ => publish::dispatch_stacked(&self.shared, &cache.way.route, publication, wait),
+        };
         let bytes = publication.payload.size();
         match result {
             Ok(Outcome::Sent) => cache.way.tally.count(Accepted::Sent, bytes),
@@ -313,7 +316,10 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed()?;
         self.tallies.offer(publication.payload.size());
-        let result = publish::dispatch_async(&self.shared, &route, publication, limit).await;
+        let result = match publication.points {
+            0 => publish::dispatch_async(&self.shared, &route, publication, limit).await,
+            _ => publish::dispatch_async_stacked(&self.shared, &route, publication, limit).await,
+        };
         self.tallies.decide(&result);
         result
     }

@@ -55,6 +55,14 @@ impl Route {
         !self.local.is_empty() || filtered.is_some_and(|route| route.is_local())
     }
 
+    /// Returns true if it leads to neighbours.
+    pub(crate) fn leads_beyond(&self) -> bool {
+        match &self.filtered {
+            Some(filtered) => filtered.route().leads_beyond(),
+            None => !self.remote.is_empty(),
+        }
+    }
+
     /// Returns true if it has no destination.
     pub(crate) fn leads_nowhere(&self) -> bool {
         match &self.filtered {

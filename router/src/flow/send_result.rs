@@ -33,6 +33,7 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
             source_info: None,
             qos: plain.qos,
             reliability: plain.reliability,
+            points: 0,
         }
     }
 }

@@ -59,6 +59,8 @@ fn without_links(snapshot: &Snapshot) -> Vec<Sample> {
         Sample::of(&MESSAGES_LOST, counts.queued).with("priority", priority(counts))
     }));
     all.push(Sample::of(&SLOW_CONSUMERS, snapshot.slow_consumers));
+    let not_recorded = snapshot.timestamps_not_recorded;
+    all.push(Sample::of(&TIMESTAMPS_NOT_RECORDED, not_recorded));
     all.extend(snapshot.turned_away.iter().map(|known| {
         Sample::of(&TURNED_AWAY, known.count).with("reason", known.reason.kind.name())
     }));

@@ -19,6 +19,7 @@ metrics! {
     LINKS_ENDED Counter "zonda_links_ended" "Links that have ended.";
     MESSAGES_LOST Counter "zonda_messages_lost" "Messages that were accepted and lost with a link that ended, by priority.";
     SLOW_CONSUMERS Counter "zonda_slow_consumers" "Links that were closed because the neighbour took too little while sources waited.";
+    TIMESTAMPS_NOT_RECORDED Counter "zonda_timestamps_not_recorded" "Records that are missing in time-stamp stacks, as the stack was full or the function for timestamps panicked.";
     TURNED_AWAY Counter "zonda_turned_away" "Connections that were turned away, by reason.";
     ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
     INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";

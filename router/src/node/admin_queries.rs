@@ -302,5 +302,6 @@ fn sample_of(told: &AdminReply) -> Publication<'_> {
         source_info: None,
         qos: Qos::REQUEST,
         reliability: Reliability::Reliable,
+        points: 0,
     }
 }

@@ -147,7 +147,10 @@ impl Node {
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
         let route = resolve::undeclared_route(&self.shared, &self.session, key, destination)?;
-        publish::dispatch(&self.shared, &route, publication, wait)
+        match publication.points {
+            0 => publish::dispatch(&self.shared, &route, publication, wait),
+            _ => publish::dispatch_stacked(&self.shared, &route, publication, wait),
+        }
     }
 
     /// Publishes to `destination` on a key without a declared publisher; under congestion control
@@ -166,7 +169,10 @@ impl Node {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let route = resolve::undeclared_route(&self.shared, &self.session, key, destination)?;
-        publish::dispatch_async(&self.shared, &route, publication, limit).await
+        match publication.points {
+            0 => publish::dispatch_async(&self.shared, &route, publication, limit).await,
+            _ => publish::dispatch_async_stacked(&self.shared, &route, publication, limit).await,
+        }
     }
 
     /// Returns a timestamp of this node's clock: unique, and later than every one it has seen.

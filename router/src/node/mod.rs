@@ -12,6 +12,7 @@
 //!   share; `update`: the changes under the lock; `handle`: the public handle;
 //! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep`, `tasks` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources;
+//! - `intercept`, `records`: the records of time-stamp stacks;
 //! - `reload`: other rules on a running node;
 //! - `report`, `snapshot`: the node's reports about itself; `admin_queries`: the replies of its
 //!   admin space.
@@ -25,12 +26,14 @@ pub(crate) mod clock;
 pub(crate) mod close;
 pub(crate) mod handle;
 pub(crate) mod ids;
+pub(crate) mod intercept;
 pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
+mod records;
 mod reload;
 mod report;
 pub(crate) mod running;
@@ -68,6 +71,7 @@ pub use crate::{
     query::*,
 };
 pub use handle::Node;
+pub use intercept::{QueryStack, TimestampCallback, TimestampContext};
 pub use limits::LimitStatus;
 pub use memory::{Largest, Usage};
 #[cfg(feature = "probe")]

@@ -15,6 +15,7 @@ use crate::{
     model::OpenError,
     node::{
         handle::Node,
+        intercept::{Interceptor, TimestampCallback},
         running::Running,
         shared::{Configured, Shared, first},
     },
@@ -46,7 +47,20 @@ impl Node {
     /// # Errors
     /// The part of the configuration that is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
-        let node = Node::made(&config)?;
+        Node::open_with(config, None).await
+    }
+
+    /// Opens a node like [`Node::open`], whose records of time-stamp stacks get their times from
+    /// `callback` if there is one. The node calls it inline, with no lock held, from any thread that
+    /// publishes, queries or receives.
+    ///
+    /// # Errors
+    /// See [`Node::open`].
+    pub async fn open_with(
+        config: Config,
+        callback: Option<TimestampCallback>,
+    ) -> Result<Node, OpenError> {
+        let node = Node::made(&config, Interceptor::new(callback))?;
         drop(config);
         let opened = node.start().await;
         if opened.is_err() {
@@ -58,7 +72,7 @@ impl Node {
 
     /// Makes a node that does nothing yet. A function of its own, so that its temporary values are
     /// not kept for as long as it takes to open the node.
-    fn made(config: &Config) -> Result<Node, OpenError> {
+    fn made(config: &Config, interceptor: Interceptor) -> Result<Node, OpenError> {
         let refused = |error: ConfigError| OpenError::Config {
             reason: error.to_string(),
         };
@@ -74,6 +88,7 @@ impl Node {
             settings,
             options,
             running: Running::new(config),
+            interceptor,
         };
         let shared = Arc::new_cyclic(|this| Shared::new(zid, configured, runtime, this.clone()));
         Ok(Node {

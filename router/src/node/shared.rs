@@ -32,6 +32,7 @@ use crate::{
     node::{
         clock::unix_ms,
         ids::Ids,
+        intercept::Interceptor,
         limits,
         memory::{Memory, leaving::EvictedConnections},
         running::Running,
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     /// Face of this node's own publishers and subscribers.
     pub(crate) local: FaceId,
     pub(crate) timestamps: Timestamps,
+    /// Source of the records of time-stamp stacks.
+    pub(crate) interceptor: Interceptor,
     pub(crate) state: Mutex<State>,
     closed: AtomicBool,
     /// Process that opened the node, in which its threads are.
@@ -89,6 +92,7 @@ pub(crate) struct Configured {
     pub(crate) settings: Settings,
     pub(crate) options: LocalOptions,
     pub(crate) running: Running,
+    pub(crate) interceptor: Interceptor,
 }
 
 impl Shared {
@@ -109,6 +113,7 @@ impl Shared {
             settings,
             options,
             running,
+            interceptor,
         } = configured;
         let role = settings.mode;
         let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
@@ -144,6 +149,7 @@ impl Shared {
             runtime,
             local,
             timestamps: Timestamps::new(zid, &settings),
+            interceptor,
             state: Mutex::ranked(Rank::NodeState, state),
             closed: AtomicBool::new(false),
             origin: Origin::here(),

@@ -132,7 +132,8 @@ impl Call {
 
 /// Calls each queryable with the query. The last one gets the query itself, without a clone left
 /// here: its callback may reply and drop the node before this thread continues.
-fn ask_all(query: IncomingQuery, sinks: &[SharedQuerySink]) {
+fn ask_all(mut query: IncomingQuery, sinks: &[SharedQuerySink]) {
+    query.record_receive();
     let key = query.key().clone();
     let mut query = Some(query);
     let mut all = sinks.iter().filter_map(|sink| sink.open()).peekable();

@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use zonda_codec::{Encoding, KeyExpr};
+use zonda_codec::{Encoding, KeyExpr, TsStack, TsStackBuf};
 
 use crate::{
     model::{Outcome, Publication, Value, Wait},
@@ -12,7 +12,7 @@ use crate::{
     query::{
         after::{After, Call},
         errors::AnswerError,
-        incoming::{IncomingQuery, QueryableId, SharedQuerySink},
+        incoming::{IncomingQuery, Query, QueryableId, SharedQuerySink},
         reply::{self, OutgoingReply, ReplyBlocked},
     },
     table::LocalBranch,
@@ -105,8 +105,23 @@ impl IncomingQuery {
         })
     }
 
+    /// Returns the stack of a reply: that of the query, with the records of this node.
+    fn reply_stack(&self) -> Option<TsStackBuf> {
+        let Query { node, stack, .. } = &*self.query;
+        let mut stack = stack.clone()?;
+        node.record(&mut stack, TsStack::SEND);
+        // a reply to the node's own session passes no routing
+        let next = match self.query.is_own {
+            true => TsStack::RECEIVE,
+            false => TsStack::ROUTE,
+        };
+        node.record(&mut stack, next);
+        Some(stack)
+    }
+
     fn say(&self, mut unsaid: OutgoingReply<'_>, wait: Wait) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
+        unsaid.stack = self.reply_stack();
         let mut deadline = None;
         loop {
             let busy = match reply::try_reply(node, self.query.face, self.query.rid, &mut unsaid) {
@@ -129,6 +144,7 @@ impl IncomingQuery {
         limit: Duration,
     ) -> Result<Outcome, AnswerError> {
         let node = &self.query.node;
+        unsaid.stack = self.reply_stack();
         let deadline = zonda_runtime::after(limit);
         loop {
             let busy: ReplyBlocked =

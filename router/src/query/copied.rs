@@ -4,7 +4,7 @@
 
 use zonda_codec::{
     Del, Encoding, EntityGlobalId, KeyExpr, Payload, PushBody, Put, Qos, RawExtensions, SourceInfo,
-    Timestamp, ZSlice,
+    Timestamp, TsStackBuf, ZSlice,
 };
 
 use crate::query::{
@@ -25,6 +25,7 @@ pub(crate) struct CopiedReply {
     source_info: Option<SourceInfo>,
     attachment: Option<Payload>,
     payload: Payload,
+    stack: Option<TsStackBuf>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,6 +48,7 @@ impl CopiedReply {
             source_info: None,
             attachment: None,
             payload: own(answer.block, answer.payload()),
+            stack: answer.ts_stack.map(TsStackBuf::of),
         };
         let share = |bytes: &[u8]| own(answer.block, bytes);
         // Fields of samples only.
@@ -78,12 +80,14 @@ impl CopiedReply {
             source_info: None,
             attachment: None,
             payload: Payload::from(TIMEOUT_TEXT),
+            stack: None,
         }
     }
 
     /// Returns the approximate number of bytes that the copy occupies.
     pub(crate) fn weight(&self) -> usize {
-        OVERHEAD + self.payload.as_slice().len() + self.key.as_str().len()
+        let stack = self.stack.as_ref().map_or(0, TsStackBuf::bytes);
+        OVERHEAD + self.payload.as_slice().len() + self.key.as_str().len() + stack
     }
 
     /// Calls `with` with the reply of which this is a copy.
@@ -127,6 +131,7 @@ impl CopiedReply {
             block,
             qos,
             is_inside_query,
+            ts_stack: self.stack.as_ref().map(TsStackBuf::view),
         });
     }
 }

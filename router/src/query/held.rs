@@ -8,6 +8,7 @@ use zonda_codec::{Consolidation, KeyExpr, Payload, Qos, SourceInfo, Target};
 
 use crate::{
     model::Value,
+    node::intercept::QueryStack,
     query::{
         outgoing::OutgoingQuery,
         owned::{OwnedEncoding, shared},
@@ -27,6 +28,7 @@ pub(crate) struct HeldQuery {
     qos: Qos,
     source_info: Option<SourceInfo>,
     destination: Locality,
+    stack: Option<QueryStack>,
 }
 
 impl HeldQuery {
@@ -44,6 +46,7 @@ impl HeldQuery {
             qos: query.qos,
             source_info: query.source_info,
             destination: query.destination,
+            stack: query.stack.cloned(),
         }
     }
 
@@ -63,6 +66,7 @@ impl HeldQuery {
             qos: self.qos,
             source_info: self.source_info,
             destination: self.destination,
+            stack: self.stack.as_ref(),
         })
     }
 }

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{
     KeyExpr, NodeId, Qos, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal,
-    ResponseHead,
+    ResponseHead, TsStack, TsStackBuf,
 };
 use zonda_transport::protocol::{
     rx::Context,
@@ -49,6 +49,8 @@ pub(crate) struct QueryProgress {
     search: QuerySearch,
     /// QoS with which it passed the filters of its source; `None` before they have decided.
     passed: Option<Qos>,
+    /// The time-stamp stack of the query with the record of this node, if it has one.
+    routed: Option<TsStackBuf>,
 }
 
 impl QueryProgress {
@@ -57,6 +59,7 @@ impl QueryProgress {
         QueryProgress {
             search: QuerySearch::with_node_id(node_id),
             passed: None,
+            routed: None,
         }
     }
 }
@@ -74,6 +77,12 @@ pub(crate) fn take_question(
     else {
         return true;
     };
+    // Recorded once, and without the lock.
+    let routed = request.ts_stack.map(|stack| {
+        let before = progress.routed.take();
+        before.unwrap_or_else(|| shared.recorded(stack, TsStack::ROUTE))
+    });
+    request.ts_stack = routed.as_ref().map(TsStackBuf::view);
     let mut is_done = true;
     let downstream = &mut burst.downstream;
     let after = shared.change(|state, after| {
@@ -122,6 +131,7 @@ pub(crate) fn take_question(
         }
     });
     burst.follow(after);
+    progress.routed = routed;
     is_done
 }
 
@@ -156,9 +166,12 @@ pub(crate) fn take_answer(
     context: &Context<'_>,
     burst: &mut ReadCycle,
 ) {
-    let Ok((response, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw)) else {
+    let mut reader = Reader::new(context.raw);
+    let Ok((mut response, raw_body)) = Response::decode_with_raw(&mut reader) else {
         return;
     };
+    let stack = passed_stack(shared, face, &response);
+    response.ts_stack = stack.as_ref().map(TsStackBuf::view);
     let mut state = shared.state.lock();
     let Some(asker) = state.table.origin_of_reply(face, response.rid) else {
         return;
@@ -203,13 +216,12 @@ pub(crate) fn take_answer(
         return;
     };
     let text = key.as_ref().map_or("", KeyExpr::as_str);
-    let head = ResponseHead {
-        ts_stack: response.ts_stack,
-        ..heads::response(&asker, text, response.responder)
-    };
     let message = Outgoing {
         reliability: Reliability::Reliable,
-        head: &head,
+        head: &ResponseHead {
+            ts_stack: response.ts_stack,
+            ..heads::response(&asker, text, response.responder)
+        },
         payload: Tail::Part {
             block: context.block,
             part: raw_body,
@@ -217,6 +229,21 @@ pub(crate) fn take_answer(
     };
     // The state's lock is held, so that the end of the query cannot overtake the reply.
     burst.downstream.pass(outbox, asker.qos, &message);
+}
+
+/// Returns the stack of a reply with the records of this node, if it has one and its query is open.
+fn passed_stack(shared: &Shared, face: FaceId, response: &Response<'_>) -> Option<TsStackBuf> {
+    let stack = response.ts_stack?;
+    let asker = shared
+        .state
+        .lock()
+        .table
+        .origin_of_query(face, response.rid)?;
+    let mut stack = shared.recorded(stack, TsStack::ROUTE);
+    if asker.face == shared.local {
+        shared.record(&mut stack, TsStack::RECEIVE);
+    }
+    Some(stack)
 }
 
 /// Handles a RESPONSE_FINAL from a neighbour.
@@ -318,6 +345,7 @@ fn incoming<'a>(
         block: context.block,
         qos: response.qos,
         is_inside_query: false,
+        ts_stack: response.ts_stack,
     })
 }
 

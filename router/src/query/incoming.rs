@@ -6,7 +6,8 @@
 use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
-    Consolidation, Encoding, KeyExpr, Payload, Qos, Request, SourceInfo, Target, ZSlice, ZenohId,
+    Consolidation, Encoding, KeyExpr, Payload, Qos, Request, SourceInfo, Target, TsStack,
+    TsStackBuf, ZSlice, ZenohId,
 };
 
 use crate::{
@@ -62,6 +63,10 @@ pub(crate) struct Query {
     pub(crate) any_key: bool,
     /// Time until which the asker waits.
     pub(crate) deadline: Instant,
+    /// True if this node's own session asks.
+    pub(crate) is_own: bool,
+    /// Times collected on the way.
+    pub(crate) stack: Option<TsStackBuf>,
 }
 
 impl Drop for Query {
@@ -108,6 +113,8 @@ impl IncomingQuery {
             qos: question.qos,
             any_key: accepts_any_key(question.parameters),
             deadline: zonda_runtime::after(question.timeout),
+            is_own: true,
+            stack: question.stack.map(|stack| stack.sent.clone()),
         };
         IncomingQuery {
             query: Arc::new(query),
@@ -144,10 +151,28 @@ impl IncomingQuery {
             qos: request.qos,
             any_key: accepts_any_key(asked.parameters),
             deadline: zonda_runtime::after(timeout),
+            is_own: false,
+            stack: request.ts_stack.map(TsStackBuf::of),
         };
         IncomingQuery {
             query: Arc::new(query),
         }
+    }
+
+    /// Appends the record of the point that receives. The caller holds no lock and calls this before
+    /// there are clones.
+    pub(crate) fn record_receive(&mut self) {
+        if let Some(query) = Arc::get_mut(&mut self.query)
+            && let Some(stack) = &mut query.stack
+        {
+            query.node.record(stack, TsStack::RECEIVE);
+        }
+    }
+
+    /// Returns the times collected on the way, if the query collects any.
+    #[must_use]
+    pub fn ts_stack(&self) -> Option<TsStack<'_>> {
+        self.query.stack.as_ref().map(TsStackBuf::view)
     }
 
     /// Returns the neighbour that sent the query; `None` for a query of the node's own session, and

@@ -63,6 +63,7 @@ impl Node {
     ///     qos: Qos::REQUEST,
     ///     source_info: None,
     ///     destination: Locality::Any,
+    ///     stack: None,
     /// };
     /// let (sender, ends) = channel();
     /// let open = OpenQuery::new(&query, Box::new(Ends(sender)));

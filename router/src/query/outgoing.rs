@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use zonda_codec::{
-    Consolidation, Encoding, EntityGlobalId, KeyExpr, PushBody, Qos, SourceInfo, Target, ZSlice,
-    ZenohId,
+    Consolidation, Encoding, EntityGlobalId, KeyExpr, PushBody, Qos, SourceInfo, Target, TsStack,
+    ZSlice, ZenohId,
 };
 
-use crate::{model::Value, table::Locality};
+use crate::{model::Value, node::intercept::QueryStack, table::Locality};
 
 /// A query for the queryables on its keys. Borrows everything.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +37,9 @@ pub struct OutgoingQuery<'a> {
     pub source_info: Option<SourceInfo>,
     /// Destination of the query: other nodes, the session's own queryables, or both.
     pub destination: Locality,
+    /// Times collected on the way; [`Node::new_query_stack`](crate::node::Node::new_query_stack)
+    /// begins them.
+    pub stack: Option<&'a QueryStack>,
 }
 
 /// Receiver of the replies to one query and of its end.
@@ -74,6 +77,8 @@ pub struct IncomingReply<'a> {
     /// True if the call comes on the querying thread before
     /// [`Node::query`](crate::node::Node::query) has returned there.
     pub is_inside_query: bool,
+    /// Times collected on the way of the query and of the reply.
+    pub ts_stack: Option<TsStack<'a>>,
 }
 
 /// Content of a reply.

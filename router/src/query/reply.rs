@@ -10,7 +10,7 @@ use std::{
 
 use zonda_codec::{
     Encoding, EntityGlobalId, ErrBody, KeyExpr, Payload, Priority, PushBody, RawExtensions,
-    Reliability, Reply, ResponseBody, ZSlice, ZenohId,
+    Reliability, Reply, ResponseBody, ResponseHead, TsStack, TsStackBuf, ZSlice, ZenohId,
 };
 use zonda_transport::{
     outbox::{Outbox, Refused},
@@ -50,6 +50,8 @@ pub(crate) struct OutgoingReply<'a> {
     payload: Value<'a>,
     /// True once the filters of the asker have let it pass.
     has_passed: bool,
+    /// Times collected on the way of the query, and here.
+    pub(super) stack: Option<TsStackBuf>,
 }
 
 /// The reason why an attempt to reply failed, and the room to wait for.
@@ -150,6 +152,7 @@ impl<'a> OutgoingReply<'a> {
             body: ResponseBody::Reply(reply),
             payload,
             has_passed: false,
+            stack: None,
         })
     }
 
@@ -172,12 +175,20 @@ impl<'a> OutgoingReply<'a> {
             body: ResponseBody::Err(error),
             payload,
             has_passed: false,
+            stack: None,
         })
+    }
+
+    fn ts_stack(&self) -> Option<TsStack<'_>> {
+        self.stack.as_ref().map(TsStackBuf::view)
     }
 
     fn head(&self, asker: &QueryOrigin, responder: EntityGlobalId) -> ReplyHead<'_> {
         ReplyHead {
-            head: response(asker, self.key.as_str(), Some(responder)),
+            head: ResponseHead {
+                ts_stack: self.ts_stack(),
+                ..response(asker, self.key.as_str(), Some(responder))
+            },
             body: &self.body,
             payload_len: self.payload.as_slice().len(),
         }
@@ -336,6 +347,7 @@ impl Local {
             block,
             qos,
             is_inside_query: false,
+            ts_stack: unsaid.ts_stack(),
         })
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn send_to_all(
             target: query.target,
             timeout: Some(whole_milliseconds(query.timeout)),
             hears_of_losses: true,
+            ts_stack: query.stack.map(|stack| stack.routed.view()),
             ..Request::new(hop.rid, wire_expr, request)
         };
         let head = RequestHead {

@@ -167,6 +167,7 @@ pub fn query_on<'a>(key: &'a KeyExpr<'a>) -> OutgoingQuery<'a> {
         qos: Qos::REQUEST,
         source_info: None,
         destination: Locality::Any,
+        stack: None,
     }
 }
 
@@ -245,6 +246,7 @@ pub fn sample(kind: SampleKind, payload: &Payload) -> Publication<'_> {
         source_info: None,
         qos: Qos::DATA,
         reliability: Reliability::Reliable,
+        points: 0,
     }
 }
 
