@@ -193,6 +193,27 @@ impl ZBytes {
         len
     }
 
+    /// Returns these bytes, shared even if they are few.
+    pub(crate) fn of_payload(payload: Payload) -> ZBytes {
+        ZBytes(Repr::Shared(payload))
+    }
+
+    /// Returns the share of a buffer; `None` for a few bytes in place.
+    pub(crate) fn payload(&self) -> Option<&Payload> {
+        match &self.0 {
+            Repr::Small(_) => None,
+            Repr::Shared(payload) => Some(payload),
+        }
+    }
+
+    /// Returns the share of a buffer, mutably; `None` for a few bytes in place.
+    pub(crate) fn payload_mut(&mut self) -> Option<&mut Payload> {
+        match &mut self.0 {
+            Repr::Small(_) => None,
+            Repr::Shared(payload) => Some(payload),
+        }
+    }
+
     /// Returns the value in the node's form.
     #[inline(always)]
     pub(crate) fn value(&self) -> Value<'_> {

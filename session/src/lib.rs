@@ -102,6 +102,7 @@
 //! | `session.liveliness()`, `publisher.matching_listener()` | the same; [`liveliness`] says what a lost link does |
 //! | `publisher.put(..)`, `.delete()`, `.matching_status()` | the same; plus [`pubsub::Publisher::try_put`], [`pubsub::Publisher::counters`] |
 //! | `session.info()`: `zid`, `routers_zid`, `peers_zid`, `transports`, `links`, `transport_events_listener`, `link_events_listener` | the same; plus [`endpoints`](session::SessionInfo::endpoints), [`turned_away`](session::SessionInfo::turned_away) and [`events_listener`](session::SessionInfo::events_listener) with typed reasons |
+//! | `.timestamp_instrumentation(..)`, `.timestamp_stack()` | the same; [`timestamp_stack`] |
 //! | `SourceInfo::new(publisher.id(), sn)`, `.source_info(..)`, `.timestamp(..)` | the same |
 //! | config `namespace` | the same |
 //! | `session.close()` | the same; plus `.timeout(..)` |
@@ -140,6 +141,7 @@ pub mod scouting;
 pub mod session;
 mod subscriber;
 pub mod time;
+pub mod timestamp_stack;
 mod turns;
 mod undeclare;
 mod wait;

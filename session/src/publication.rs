@@ -16,6 +16,7 @@ use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::error::Refusal;
+use crate::timestamp_stack::TimestampInstrumentation;
 use crate::turns::poll_turn;
 use crate::wait::{Pending, Resolvable, Wait};
 
@@ -31,6 +32,8 @@ pub(crate) struct Message {
     pub delivery: MessageQos,
     /// Limit of the wait of a blocking publication.
     pub limit: Duration,
+    /// Points at which times are recorded.
+    pub instrumentation: TimestampInstrumentation,
 }
 
 /// Service of a message.
@@ -100,6 +103,7 @@ impl Message {
             source_info: None,
             delivery,
             limit,
+            instrumentation: TimestampInstrumentation::default(),
         }
     }
 
@@ -142,6 +146,7 @@ impl Message {
             source_info: self.source_info,
             qos: service.qos(),
             reliability: service.reliability,
+            points: self.instrumentation.points(),
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::publication::{
     patience, service_setters,
 };
 use crate::sample::Locality;
+use crate::timestamp_stack::instrumentation_setter;
 use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].
@@ -31,6 +32,7 @@ pub type SessionDeleteBuilder<'a, 'b> = SessionPutBuilder<'a, 'b>;
 
 impl SessionPutBuilder<'_, '_> {
     message_setters!(message);
+    instrumentation_setter!(message);
     service_setters!(message.delivery);
 
     /// Chooses the subscribers that get it: of this session, of other sessions, or both. Default: both.

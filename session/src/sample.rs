@@ -2,6 +2,7 @@
 
 //! [`Sample`], which a subscriber receives.
 
+mod beside;
 mod builder;
 
 use zonda_codec::payload::shared_part;
@@ -11,6 +12,8 @@ use zonda_codec::{
 use zonda_router::node::Delivery;
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::timestamp_stack::TimestampStack;
+use beside::Beside;
 
 pub use builder::{SampleBuilder, SampleBuilderAny, SampleBuilderDelete, SampleBuilderPut};
 pub use zonda_codec::{EntityGlobalId, SourceInfo};
@@ -39,7 +42,7 @@ pub struct Sample {
     key_expr: KeyExpr<'static>,
     payload: ZBytes,
     timestamp: Option<Timestamp>,
-    attachment: Option<ZBytes>,
+    attachment: Beside,
     encoding: Encoding,
     source_info: Option<SourceInfo>,
     /// Priority, congestion control and express flag, decoded on access.
@@ -74,6 +77,8 @@ pub struct SampleFields {
     pub source_info: Option<SourceInfo>,
     /// The publisher's own bytes that accompany the payload.
     pub attachment: Option<ZBytes>,
+    /// Times at which it passed nodes, if its publisher asked for them.
+    pub timestamp_stack: Option<TimestampStack>,
 }
 
 impl Sample {
@@ -134,12 +139,18 @@ impl Sample {
 
     /// Returns the publisher's own bytes that accompany the payload.
     pub fn attachment(&self) -> Option<&ZBytes> {
-        self.attachment.as_ref()
+        self.attachment.attachment()
     }
 
     /// Returns the publisher's own bytes that accompany the payload, mutably.
     pub fn attachment_mut(&mut self) -> Option<&mut ZBytes> {
-        self.attachment.as_mut()
+        self.attachment.attachment_mut()
+    }
+
+    /// Returns the [times](crate::timestamp_stack) at which it passed nodes, if its publisher asked
+    /// for them.
+    pub fn timestamp_stack(&self) -> Option<&TimestampStack> {
+        self.attachment.stack()
     }
 
     /// Replaces the key.
@@ -171,7 +182,7 @@ impl Sample {
             encoding: Encoding::from_parts(put.encoding.id, schema),
             timestamp: put.timestamp,
             source_info: put.source_info,
-            attachment: put.attachment.map(|part| ZBytes::of_block(block, part)),
+            attachment: beside(delivery, put.attachment),
             qos: delivery.push.qos,
             kind: SampleKind::Put,
             reliability: delivery.reliability,
@@ -199,7 +210,7 @@ impl Sample {
             encoding: Encoding::default(),
             timestamp: None,
             source_info: None,
-            attachment: None,
+            attachment: Beside::bytes(None),
             qos: Qos::default(),
             kind,
             reliability: Reliability::default(),
@@ -208,19 +219,26 @@ impl Sample {
 
     #[cold]
     fn of_del(delivery: &Delivery<'_>, del: &Del<'_>) -> Sample {
-        let block = delivery.block;
         Sample {
             key_expr: delivery.key.clone(),
             payload: ZBytes::new(),
             encoding: Encoding::default(),
             timestamp: del.timestamp,
             source_info: del.source_info,
-            attachment: del.attachment.map(|part| ZBytes::of_block(block, part)),
+            attachment: beside(delivery, del.attachment),
             qos: delivery.push.qos,
             kind: SampleKind::Delete,
             reliability: delivery.reliability,
         }
     }
+}
+
+/// Returns the parts of a delivery beside its value.
+fn beside(delivery: &Delivery<'_>, attachment: Option<&[u8]>) -> Beside {
+    Beside::new(
+        attachment.map(|part| ZBytes::of_block(delivery.block, part)),
+        delivery.push.ts_stack.map(TimestampStack::read),
+    )
 }
 
 /// The common fields of puts that have only a payload and perhaps a timestamp.
@@ -240,8 +258,10 @@ impl Model {
         let PushBody::Put(put) = &like.push.body else {
             return None;
         };
-        let plain =
-            put.encoding.schema.is_none() && put.source_info.is_none() && put.attachment.is_none();
+        let plain = put.encoding.schema.is_none()
+            && put.source_info.is_none()
+            && put.attachment.is_none()
+            && like.push.ts_stack.is_none();
         plain.then_some(Model {
             encoding: put.encoding.id,
             qos: like.push.qos,
@@ -263,7 +283,7 @@ impl Model {
             encoding: Encoding::from_parts(self.encoding, None),
             timestamp: *timestamp,
             source_info: None,
-            attachment: None,
+            attachment: Beside::bytes(None),
             qos: self.qos,
             kind: SampleKind::Put,
             reliability: self.reliability,
@@ -273,10 +293,12 @@ impl Model {
 
 impl From<Sample> for SampleFields {
     fn from(sample: Sample) -> SampleFields {
+        let qos = sample.qos;
+        let (attachment, timestamp_stack) = sample.attachment.into_parts();
         SampleFields {
-            priority: sample.priority(),
-            congestion_control: sample.congestion_control(),
-            express: sample.express(),
+            priority: qos.priority(),
+            congestion_control: qos.congestion_control(),
+            express: qos.is_express(),
             key_expr: sample.key_expr,
             payload: sample.payload,
             kind: sample.kind,
@@ -284,7 +306,8 @@ impl From<Sample> for SampleFields {
             timestamp: sample.timestamp,
             reliability: sample.reliability,
             source_info: sample.source_info,
-            attachment: sample.attachment,
+            attachment,
+            timestamp_stack,
         }
     }
 }
@@ -294,7 +317,7 @@ impl crate::handlers::Stored for Sample {
     /// large receive buffers.
     fn before_storing(mut self) -> Sample {
         self.payload = self.payload.detached();
-        self.attachment = self.attachment.map(|a| a.detached());
+        self.attachment = self.attachment.detached();
         self.encoding.detach();
         self
     }

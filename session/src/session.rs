@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
-use zonda_router::node::{CloseError, OpenError};
+use zonda_router::node::{CloseError, OpenError, TimestampCallback, TimestampContext};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::callback_group::{Ended, is_inside};
@@ -73,14 +73,43 @@ where
     let config = config.try_into().map_err(|e| format!("{e:?}"));
     OpenBuilder {
         config: config.map_err(|reason| OpenError::Config { reason }),
+        timestamps: None,
     }
 }
 
 /// A session about to be opened; made by [`open`].
-#[derive(Debug)]
 #[must_use = "nothing is opened before .await or .wait()"]
 pub struct OpenBuilder {
     config: Result<Config, OpenError>,
+    timestamps: Option<TimestampCallback>,
+}
+
+impl OpenBuilder {
+    /// Sets the function whose bytes this node records in [time-stamp stacks](crate::timestamp_stack),
+    /// in place of the times of its clock; empty bytes are not recorded. The node calls it on the
+    /// thread that publishes, queries or receives the message, so keep it short.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
+    /// let session = zonda::open(config).with_timestamp_callback(|node| node.zid.to_string().into()).wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn with_timestamp_callback<F>(mut self, callback: F) -> Self
+    where
+        F: Fn(TimestampContext) -> Vec<u8> + Send + Sync + 'static,
+    {
+        self.timestamps = Some(Box::new(callback));
+        self
+    }
+}
+
+impl fmt::Debug for OpenBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenBuilder")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Operation for OpenBuilder {
@@ -121,7 +150,7 @@ impl OperationLater for OpenBuilder {
             for warning in config.warnings() {
                 tracing::warn!("configuration: {warning}");
             }
-            let node = Node::open(config.clone()).await?;
+            let node = Node::open_with(config.clone(), self.timestamps).await?;
             Ok(Session::new(node, config))
         })
     }

@@ -56,6 +56,7 @@ mod serial;
 mod service;
 mod slow_alone;
 mod slow_peer;
+mod stacks;
 mod streams;
 mod timestamps;
 #[cfg(feature = "tls")]

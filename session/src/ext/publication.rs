@@ -14,6 +14,7 @@ use crate::publication::{Given, Publish, SendResult, given, passed};
 use crate::pubsub::{OutcomeBuilder, PublisherPutBuilder, Publishing};
 use crate::qos::CongestionControl;
 use crate::time::Timestamp;
+use crate::timestamp_stack::TimestampInstrumentation;
 use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete of an [`AdvancedPublisher`] under construction.
@@ -51,6 +52,16 @@ impl<'a> AdvancedPublicationBuilder<'a> {
     /// publications.
     pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
         self.put = self.put.timestamp(timestamp);
+        self
+    }
+
+    /// Asks for the [times](crate::timestamp_stack) at which the message passes these points. A
+    /// recovered copy of it has none. Default: none.
+    pub fn timestamp_instrumentation(
+        mut self,
+        instrumentation: impl Into<Option<TimestampInstrumentation>>,
+    ) -> Self {
+        self.put = self.put.timestamp_instrumentation(instrumentation);
         self
     }
 

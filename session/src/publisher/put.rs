@@ -12,6 +12,7 @@ use crate::publication::{
     Given, Message, OutcomeBuilder, Publish, Publishing, SendResult, forgive_drop, given,
     message_setters, passed, patience,
 };
+use crate::timestamp_stack::instrumentation_setter;
 use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete of a publisher under construction.
@@ -34,6 +35,7 @@ pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
 
 impl PublisherPutBuilder<'_> {
     message_setters!(rich_mut());
+    instrumentation_setter!(rich_mut());
 
     /// Returns the outcome of the message, where the put alone returns `()`: sent, queued,
     /// (congestion control `Drop` and `BlockFirst`) dropped for a slow peer, or without a link any

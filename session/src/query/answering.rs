@@ -21,6 +21,7 @@ use crate::handlers::Stored;
 use crate::namespace::Namespace;
 use crate::publication::{Message, MessageQos};
 use crate::sample::Sample;
+use crate::timestamp_stack::TimestampStack;
 
 /// A query to answer: with any number of replies, or with an error.
 ///
@@ -47,6 +48,7 @@ pub struct Query {
     payload: Option<ZBytes>,
     encoding: Option<Encoding>,
     attachment: Option<ZBytes>,
+    stack: Option<std::sync::Arc<TimestampStack>>,
 }
 
 /// The queryable that got a query.
@@ -75,6 +77,9 @@ impl Query {
             payload: asked.payload().map(|payload| payload.clone().into()),
             encoding: asked.encoding().map(Encoding::copied),
             attachment: asked.attachment().map(|payload| payload.clone().into()),
+            stack: asked
+                .ts_stack()
+                .map(|stack| TimestampStack::read(stack).into()),
             asked,
             key,
             place,
@@ -124,6 +129,12 @@ impl Query {
     /// Returns the source of the query, if the query names it.
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.asked.source_info()
+    }
+
+    /// Returns the [times](crate::timestamp_stack) at which the query passed nodes, if the asker
+    /// asked for them. Its replies continue this stack.
+    pub fn timestamp_stack(&self) -> Option<&TimestampStack> {
+        self.stack.as_deref()
     }
 
     /// Returns the neighbour that the query came from, for itself or for a node behind it; `None`

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::node::{Node, OpenQuery, OutgoingQuery, QuerierFace};
+use zonda_router::node::{Node, OpenQuery, OutgoingQuery, QuerierFace, QueryStack};
 
 use super::consolidation::{ConsolidationMode, Merging};
 use super::options::{QueryOptions, QueryParts, manner_setters, matter_setters};
@@ -153,7 +153,9 @@ impl UnsentGet<'_> {
         let timeout = self.timeout();
         let wait = patience(self.manner.congestion_control, limit.min(timeout));
         let sink = self.sink(callback, H::STORES);
-        let (query, open) = self.open(sink, timeout)?;
+        let stack = self.stack();
+        let (mut query, open) = self.open(sink, timeout)?;
+        query.stack = stack.as_ref();
         self.node.query(&query, self.querier, &open, wait)?;
         Ok(handler)
     }
@@ -166,7 +168,9 @@ impl UnsentGet<'_> {
         let (callback, handler) = handler.into_handler();
         let timeout = self.timeout();
         let sink = self.sink(callback, H::STORES);
-        let (query, open) = self.open(sink, timeout)?;
+        let stack = self.stack();
+        let (mut query, open) = self.open(sink, timeout)?;
+        query.stack = stack.as_ref();
         self.node.query_async(&query, self.querier, &open).await?;
         Ok(handler)
     }
@@ -218,6 +222,12 @@ impl UnsentGet<'_> {
         Ok((query, open))
     }
 
+    /// Returns the time-stamp stacks of the query, if they were asked for.
+    fn stack(&self) -> Option<QueryStack> {
+        let points = self.matter.instrumentation.points();
+        self.node.new_query_stack(points, self.manner.destination)
+    }
+
     fn timeout(&self) -> Duration {
         let timeout = self.manner.timeout;
         timeout
@@ -242,6 +252,7 @@ impl UnsentGet<'_> {
             qos: self.manner.qos(),
             source_info: self.matter.source_info,
             destination: self.manner.destination,
+            stack: None,
         })
     }
 }

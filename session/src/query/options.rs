@@ -15,6 +15,7 @@ use crate::bytes::{Encoding, ZBytes};
 use crate::cancellation::CancellationToken;
 use crate::error::GetError;
 use crate::sample::Locality;
+use crate::timestamp_stack::TimestampInstrumentation;
 
 /// Keys on which replies are accepted.
 ///
@@ -98,6 +99,8 @@ pub(super) struct QueryParts {
     pub source_info: Option<SourceInfo>,
     pub token: Option<CancellationToken>,
     pub on_end: Option<OnEnd>,
+    /// Points at which times are recorded.
+    pub instrumentation: TimestampInstrumentation,
 }
 
 /// Function that is called once with the end of a get.
@@ -226,6 +229,8 @@ macro_rules! matter_setters {
             self.$($matter)+.source_info = source_info.into();
             self
         }
+
+        $crate::timestamp_stack::instrumentation_setter!($($matter)+);
 
         /// Ends the get when this token is cancelled.
         pub fn cancellation_token(

@@ -11,6 +11,7 @@ use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
 use crate::namespace::Namespace;
 use crate::sample::Sample;
+use crate::timestamp_stack::TimestampStack;
 
 /// A reply to a query: a sample, or an error.
 ///
@@ -56,6 +57,7 @@ impl Reply {
             ReplyBody::Sample(body) => {
                 let mut push = Push::new(WireExpr::default(), **body);
                 push.qos = reply.qos;
+                push.ts_stack = reply.ts_stack;
                 let key = reply.key.clone().into_owned();
                 Ok(Sample::new(&Delivery {
                     key: &key,
@@ -67,6 +69,7 @@ impl Reply {
             ReplyBody::Error { encoding, payload } => Err(ReplyError {
                 payload: ZBytes::of_block(reply.block, payload),
                 encoding: Encoding::of_block(reply.block, *encoding),
+                stack: stack_of(reply),
             }),
         };
         let replier = reply.responder;
@@ -107,12 +110,14 @@ impl Reply {
     /// Returns about how much memory it holds.
     pub(super) fn held_bytes(&self) -> usize {
         let beside = size_of::<Reply>();
+        let held = |stack: Option<&TimestampStack>| stack.map_or(0, TimestampStack::held_bytes);
         match &self.result {
             Ok(sample) => {
                 let attached = sample.attachment().map_or(0, ZBytes::len);
+                let beside = beside + held(sample.timestamp_stack());
                 beside + sample.key_expr().as_str().len() + sample.payload().len() + attached
             }
-            Err(error) => beside + error.payload.len(),
+            Err(error) => beside + error.payload.len() + held(error.timestamp_stack()),
         }
     }
 }
@@ -142,11 +147,21 @@ impl Stored for Reply {
 pub struct ReplyError {
     payload: ZBytes,
     encoding: Encoding,
+    stack: Option<Box<TimestampStack>>,
+}
+
+fn stack_of(reply: &IncomingReply<'_>) -> Option<Box<TimestampStack>> {
+    let stack = reply.ts_stack?;
+    Some(Box::new(TimestampStack::read(stack)))
 }
 
 impl ReplyError {
     pub(super) fn new(payload: ZBytes, encoding: Encoding) -> ReplyError {
-        ReplyError { payload, encoding }
+        ReplyError {
+            payload,
+            encoding,
+            stack: None,
+        }
     }
 
     /// Returns the payload, which describes the error.
@@ -162,6 +177,12 @@ impl ReplyError {
     /// Returns the encoding of the payload.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
+    }
+
+    /// Returns the [times](crate::timestamp_stack) at which the query and this reply passed nodes,
+    /// if the get asked for them.
+    pub fn timestamp_stack(&self) -> Option<&TimestampStack> {
+        self.stack.as_deref()
     }
 }
 

@@ -10,6 +10,7 @@ use zonda_codec::{CongestionControl, KeyExpr, Priority, Qos, Reliability, Source
 use super::{Sample, SampleKind};
 use crate::bytes::{Encoding, OptionZBytes, ZBytes};
 use crate::error::Error;
+use crate::timestamp_stack::{TimestampInstrumentation, TimestampStack};
 
 /// Marker of a [`SampleBuilder`] that builds a put.
 #[derive(Debug, Clone)]
@@ -71,7 +72,21 @@ impl<T> SampleBuilder<T> {
 
     /// Sets the application's own bytes that accompany the payload. Default: none.
     pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
-        self.sample.attachment = attachment.into().into();
+        self.sample.attachment = self
+            .sample
+            .attachment
+            .with_attachment(attachment.into().into());
+        self
+    }
+
+    /// Sets the [points](crate::timestamp_stack) of its time-stamp stack, which is empty. Default:
+    /// no stack.
+    pub fn timestamp_instrumentation(
+        mut self,
+        instrumentation: impl Into<Option<TimestampInstrumentation>>,
+    ) -> Self {
+        let stack = instrumentation.into().map(TimestampStack::new);
+        self.sample.attachment = self.sample.attachment.with_stack(stack);
         self
     }
 

@@ -338,6 +338,7 @@ fn method_zenoh_pubsub_PublicationBuilder_priority() { let _ = || used(<zonda::p
 fn method_zenoh_pubsub_PublicationBuilder_reliability() { let _ = || used(<zonda::pubsub::SessionPutBuilder<'static, 'static>>::reliability(any(), any())); }
 fn method_zenoh_pubsub_PublicationBuilder_source_info() { let _ = || used(<zonda::pubsub::SessionPutBuilder<'static, 'static>>::source_info(any(), None)); }
 fn method_zenoh_pubsub_PublicationBuilder_timestamp() { let _ = || used(<zonda::pubsub::SessionPutBuilder<'static, 'static>>::timestamp(any(), None)); }
+fn method_zenoh_pubsub_PublicationBuilder_timestamp_instrumentation() { let _ = || used(<zonda::pubsub::SessionPutBuilder<'static, 'static>>::timestamp_instrumentation(any(), None)); }
 fn struct_zenoh_pubsub_PublicationBuilderDelete() { mod other { pub type PublicationBuilderDelete = (); } use other::*; use zonda::pubsub::*; let _: PublicationBuilderDelete; }
 fn struct_zenoh_pubsub_PublicationBuilderPut() { mod other { pub type PublicationBuilderPut = (); } use other::*; use zonda::pubsub::*; let _: PublicationBuilderPut; }
 fn struct_zenoh_pubsub_Publisher() { use zonda::pubsub::Publisher as _; }
@@ -443,7 +444,7 @@ fn method_zenoh_query_QuerierGetBuilder_encoding() { let _ = || used(<zonda::que
 fn method_zenoh_query_QuerierGetBuilder_parameters() { let _ = || used(<zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::parameters(any(), "a")); }
 fn method_zenoh_query_QuerierGetBuilder_payload() { let _ = || used(<zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::payload(any(), "a")); }
 fn method_zenoh_query_QuerierGetBuilder_source_info() { let _ = || used(<zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::source_info(any(), None)); }
-fn method_zenoh_query_QuerierGetBuilder_timestamp_instrumentation() { trait Here { fn timestamp_instrumentation() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::timestamp_instrumentation; }
+fn method_zenoh_query_QuerierGetBuilder_timestamp_instrumentation() { let _ = || used(<zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::timestamp_instrumentation(any(), None)); }
 fn method_zenoh_query_QuerierGetBuilder_with() { let _ = || used(<zonda::query::QuerierGetBuilder<'static, 'static, DefaultHandler>>::with(any(), DefaultHandler::default())); }
 fn struct_zenoh_query_QuerierUndeclaration() { mod other { pub type QuerierUndeclaration = (); } use other::*; use zonda::query::*; let _: QuerierUndeclaration; }
 fn struct_zenoh_query_Query() { use zonda::query::Query as _; }
@@ -463,7 +464,7 @@ fn method_zenoh_query_Query_reply_del() { let _ = || used(<zonda::query::Query>:
 fn method_zenoh_query_Query_reply_err() { let _ = || used(<zonda::query::Query>::reply_err(any(), "a")); }
 fn method_zenoh_query_Query_selector() { let _ = || used(<zonda::query::Query>::selector(any())); }
 fn method_zenoh_query_Query_source_info() { let _ = || used(<zonda::query::Query>::source_info(any())); }
-fn method_zenoh_query_Query_timestamp_stack() { trait Here { fn timestamp_stack() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::query::Query>::timestamp_stack; }
+fn method_zenoh_query_Query_timestamp_stack() { let _ = || used(<zonda::query::Query>::timestamp_stack(any())); }
 fn struct_zenoh_query_QueryConsolidation() { use zonda::query::QueryConsolidation as _; }
 fn constant_of_a_type_zenoh_query_QueryConsolidation_AUTO() { let _ = <zonda::query::QueryConsolidation>::AUTO; }
 fn constant_of_a_type_zenoh_query_QueryConsolidation_DEFAULT() { let _ = <zonda::query::QueryConsolidation>::DEFAULT; }
@@ -508,7 +509,7 @@ fn struct_zenoh_query_ReplyError() { use zonda::query::ReplyError as _; }
 fn method_zenoh_query_ReplyError_encoding() { let _ = || used(<zonda::query::ReplyError>::encoding(any())); }
 fn method_zenoh_query_ReplyError_payload() { let _ = || used(<zonda::query::ReplyError>::payload(any())); }
 fn method_zenoh_query_ReplyError_payload_mut() { let _ = || used(<zonda::query::ReplyError>::payload_mut(any())); }
-fn method_zenoh_query_ReplyError_timestamp_stack() { trait Here { fn timestamp_stack() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::query::ReplyError>::timestamp_stack; }
+fn method_zenoh_query_ReplyError_timestamp_stack() { let _ = || used(<zonda::query::ReplyError>::timestamp_stack(any())); }
 fn enum_zenoh_query_ReplyKeyExpr() { use zonda::query::ReplyKeyExpr as _; }
 fn variant_zenoh_query_ReplyKeyExpr_Any() { use zonda::query::ReplyKeyExpr::Any as _; }
 fn variant_zenoh_query_ReplyKeyExpr_MatchingQuery() { use zonda::query::ReplyKeyExpr::MatchingQuery as _; }
@@ -561,7 +562,7 @@ fn method_zenoh_sample_Sample_priority() { let _ = || used(<zonda::sample::Sampl
 fn method_zenoh_sample_Sample_reliability() { let _ = || used(<zonda::sample::Sample>::reliability(any())); }
 fn method_zenoh_sample_Sample_source_info() { let _ = || used(<zonda::sample::Sample>::source_info(any())); }
 fn method_zenoh_sample_Sample_timestamp() { let _ = || used(<zonda::sample::Sample>::timestamp(any())); }
-fn method_zenoh_sample_Sample_timestamp_stack() { trait Here { fn timestamp_stack() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::sample::Sample>::timestamp_stack; }
+fn method_zenoh_sample_Sample_timestamp_stack() { let _ = || used(<zonda::sample::Sample>::timestamp_stack(any())); }
 fn struct_zenoh_sample_SampleBuilder() { use zonda::sample::SampleBuilder as _; }
 fn method_zenoh_sample_SampleBuilder_attachment() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::attachment(any(), "a")); }
 fn method_zenoh_sample_SampleBuilder_congestion_control() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::congestion_control(any(), any())); }
@@ -575,7 +576,7 @@ fn method_zenoh_sample_SampleBuilder_put() { let _ = || used(<zonda::sample::Sam
 fn method_zenoh_sample_SampleBuilder_reliability() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::reliability(any(), any())); }
 fn method_zenoh_sample_SampleBuilder_source_info() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::source_info(any(), None)); }
 fn method_zenoh_sample_SampleBuilder_timestamp() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::timestamp(any(), None)); }
-fn method_zenoh_sample_SampleBuilder_timestamp_instrumentation() { trait Here { fn timestamp_instrumentation() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::timestamp_instrumentation; }
+fn method_zenoh_sample_SampleBuilder_timestamp_instrumentation() { let _ = || used(<zonda::sample::SampleBuilder<zonda::sample::SampleBuilderPut>>::timestamp_instrumentation(any(), None)); }
 fn struct_zenoh_sample_SampleBuilderAny() { use zonda::sample::SampleBuilderAny as _; }
 fn struct_zenoh_sample_SampleBuilderDelete() { use zonda::sample::SampleBuilderDelete as _; }
 fn struct_zenoh_sample_SampleBuilderPut() { use zonda::sample::SampleBuilderPut as _; }
@@ -591,6 +592,7 @@ fn field_zenoh_sample_SampleFields_priority() { let _ = |it: zonda::sample::Samp
 fn field_zenoh_sample_SampleFields_reliability() { let _ = |it: zonda::sample::SampleFields| used(it.reliability); }
 fn field_zenoh_sample_SampleFields_source_info() { let _ = |it: zonda::sample::SampleFields| used(it.source_info); }
 fn field_zenoh_sample_SampleFields_timestamp() { let _ = |it: zonda::sample::SampleFields| used(it.timestamp); }
+fn field_zenoh_sample_SampleFields_timestamp_stack() { let _ = |it: zonda::sample::SampleFields| used(it.timestamp_stack); }
 fn enum_zenoh_sample_SampleKind() { use zonda::sample::SampleKind as _; }
 fn variant_zenoh_sample_SampleKind_Delete() { use zonda::sample::SampleKind::Delete as _; }
 fn variant_zenoh_sample_SampleKind_Put() { use zonda::sample::SampleKind::Put as _; }
@@ -651,7 +653,7 @@ fn struct_zenoh_session_LinkEventsListenerUndeclaration() { mod other { pub type
 fn struct_zenoh_session_LinksBuilder() { mod other { pub type LinksBuilder = (); } use other::*; use zonda::session::*; let _: LinksBuilder; }
 fn method_zenoh_session_LinksBuilder_transport() { let _ = |session: Session, it: zonda::session::Transport| used(session.info().links().transport(it)); }
 fn struct_zenoh_session_OpenBuilder() { use zonda::session::OpenBuilder as _; }
-fn method_zenoh_session_OpenBuilder_with_timestamp_callback() { trait Here { fn with_timestamp_callback() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::session::OpenBuilder>::with_timestamp_callback; }
+fn method_zenoh_session_OpenBuilder_with_timestamp_callback() { let _ = || used(<zonda::session::OpenBuilder>::with_timestamp_callback(any(), |_| Vec::new())); }
 fn struct_zenoh_session_PeersZenohIdBuilder() { mod other { pub type PeersZenohIdBuilder = (); } use other::*; use zonda::session::*; let _: PeersZenohIdBuilder; }
 fn struct_zenoh_session_RoutersZenohIdBuilder() { mod other { pub type RoutersZenohIdBuilder = (); } use other::*; use zonda::session::*; let _: RoutersZenohIdBuilder; }
 fn struct_zenoh_session_Session() { use zonda::session::Session as _; }
@@ -690,7 +692,7 @@ fn method_zenoh_session_SessionGetBuilder_priority() { let _ = || used(<zonda::s
 fn method_zenoh_session_SessionGetBuilder_source_info() { let _ = || used(<zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::source_info(any(), None)); }
 fn method_zenoh_session_SessionGetBuilder_target() { let _ = || used(<zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::target(any(), any())); }
 fn method_zenoh_session_SessionGetBuilder_timeout() { let _ = || used(<zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::timeout(any(), any())); }
-fn method_zenoh_session_SessionGetBuilder_timestamp_instrumentation() { trait Here { fn timestamp_instrumentation() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::timestamp_instrumentation; }
+fn method_zenoh_session_SessionGetBuilder_timestamp_instrumentation() { let _ = || used(<zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::timestamp_instrumentation(any(), None)); }
 fn method_zenoh_session_SessionGetBuilder_with() { let _ = || used(<zonda::session::SessionGetBuilder<'static, 'static, DefaultHandler>>::with(any(), DefaultHandler::default())); }
 fn struct_zenoh_session_SessionInfo() { use zonda::session::SessionInfo as _; }
 fn method_zenoh_session_SessionInfo_link_events_listener() { let _ = || used(<zonda::session::SessionInfo>::link_events_listener(any())); }
@@ -746,5 +748,30 @@ fn method_zenoh_time_Timestamp_new() { let _ = || used(<zonda::time::Timestamp>:
 fn method_zenoh_time_Timestamp_parse_rfc3339() { trait Here { fn parse_rfc3339() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::time::Timestamp>::parse_rfc3339; }
 fn method_zenoh_time_Timestamp_to_string_rfc3339_lossy() { let _ = || used(<zonda::time::Timestamp>::to_string_rfc3339_lossy(any())); }
 fn type_zenoh_time_TimestampId() { use zonda::time::TimestampId as _; }
-fn module_zenoh_timestamp_stack() { mod other { pub type timestamp_stack = (); } use other::*; use zonda::*; let _: timestamp_stack; }
+fn module_zenoh_timestamp_stack() { use zonda::timestamp_stack as _; }
+fn enum_zenoh_timestamp_stack_InstrumentationTimestamp() { use zonda::timestamp_stack::InstrumentationTimestamp as _; }
+fn variant_zenoh_timestamp_stack_InstrumentationTimestamp_Custom() { use zonda::timestamp_stack::InstrumentationTimestamp::Custom as _; }
+fn variant_zenoh_timestamp_stack_InstrumentationTimestamp_UHLC() { use zonda::timestamp_stack::InstrumentationTimestamp::UHLC as _; }
+fn enum_zenoh_timestamp_stack_InterceptionPoint() { use zonda::timestamp_stack::InterceptionPoint as _; }
+fn variant_zenoh_timestamp_stack_InterceptionPoint_Receive() { use zonda::timestamp_stack::InterceptionPoint::Receive as _; }
+fn variant_zenoh_timestamp_stack_InterceptionPoint_Route() { use zonda::timestamp_stack::InterceptionPoint::Route as _; }
+fn variant_zenoh_timestamp_stack_InterceptionPoint_Send() { use zonda::timestamp_stack::InterceptionPoint::Send as _; }
+fn struct_zenoh_timestamp_stack_TimestampContext() { use zonda::timestamp_stack::TimestampContext as _; }
+fn field_zenoh_timestamp_stack_TimestampContext_whatami() { let _ = |it: zonda::timestamp_stack::TimestampContext| used(it.whatami); }
+fn field_zenoh_timestamp_stack_TimestampContext_zid() { let _ = |it: zonda::timestamp_stack::TimestampContext| used(it.zid); }
+fn struct_zenoh_timestamp_stack_TimestampInstrumentation() { use zonda::timestamp_stack::TimestampInstrumentation as _; }
+fn method_zenoh_timestamp_stack_TimestampInstrumentation_is_instrumented() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentation>::is_instrumented(any(), any())); }
+fn struct_zenoh_timestamp_stack_TimestampInstrumentationBuilder() { use zonda::timestamp_stack::TimestampInstrumentationBuilder as _; }
+fn method_zenoh_timestamp_stack_TimestampInstrumentationBuilder_build() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentationBuilder>::build(any())); }
+fn method_zenoh_timestamp_stack_TimestampInstrumentationBuilder_new() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentationBuilder>::new()); }
+fn method_zenoh_timestamp_stack_TimestampInstrumentationBuilder_set_receive() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentationBuilder>::set_receive(any(), any())); }
+fn method_zenoh_timestamp_stack_TimestampInstrumentationBuilder_set_route() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentationBuilder>::set_route(any(), any())); }
+fn method_zenoh_timestamp_stack_TimestampInstrumentationBuilder_set_send() { let _ = || used(<zonda::timestamp_stack::TimestampInstrumentationBuilder>::set_send(any(), any())); }
+fn struct_zenoh_timestamp_stack_TimestampStack() { use zonda::timestamp_stack::TimestampStack as _; }
+fn method_zenoh_timestamp_stack_TimestampStack_instrumentation() { let _ = || used(<zonda::timestamp_stack::TimestampStack>::instrumentation(any())); }
+fn method_zenoh_timestamp_stack_TimestampStack_records() { let _ = || used(<zonda::timestamp_stack::TimestampStack>::records(any())); }
+fn struct_zenoh_timestamp_stack_TimestampStackRecord() { use zonda::timestamp_stack::TimestampStackRecord as _; }
+fn method_zenoh_timestamp_stack_TimestampStackRecord_is_custom() { let _ = || used(<zonda::timestamp_stack::TimestampStackRecord>::is_custom(any())); }
+fn method_zenoh_timestamp_stack_TimestampStackRecord_point() { let _ = || used(<zonda::timestamp_stack::TimestampStackRecord>::point(any())); }
+fn method_zenoh_timestamp_stack_TimestampStackRecord_timestamp() { let _ = || used(<zonda::timestamp_stack::TimestampStackRecord>::timestamp(any())); }
 fn function_zenoh_try_init_log_from_env() { use zonda::try_init_log_from_env as _; }

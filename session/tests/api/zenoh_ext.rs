@@ -8,7 +8,7 @@ fn struct_zenoh_ext_AdvancedPublicationBuilder() { use zonda::ext::AdvancedPubli
 fn method_zenoh_ext_AdvancedPublicationBuilder_attachment() { let _ = || used(<zonda::ext::AdvancedPublisherPutBuilder<'static>>::attachment(any(), "a")); }
 fn method_zenoh_ext_AdvancedPublicationBuilder_encoding() { let _ = || used(<zonda::ext::AdvancedPublisherPutBuilder<'static>>::encoding(any(), "a")); }
 fn method_zenoh_ext_AdvancedPublicationBuilder_timestamp() { let _ = || used(<zonda::ext::AdvancedPublisherPutBuilder<'static>>::timestamp(any(), None)); }
-fn method_zenoh_ext_AdvancedPublicationBuilder_timestamp_instrumentation() { trait Here { fn timestamp_instrumentation() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::ext::AdvancedPublisherPutBuilder<'static>>::timestamp_instrumentation; }
+fn method_zenoh_ext_AdvancedPublicationBuilder_timestamp_instrumentation() { let _ = || used(<zonda::ext::AdvancedPublisherPutBuilder<'static>>::timestamp_instrumentation(any(), None)); }
 fn struct_zenoh_ext_AdvancedPublisher() { use zonda::ext::AdvancedPublisher as _; }
 fn method_zenoh_ext_AdvancedPublisher_congestion_control() { let _ = || used(<zonda::ext::AdvancedPublisher>::congestion_control(any())); }
 fn method_zenoh_ext_AdvancedPublisher_delete() { let _ = || used(<zonda::ext::AdvancedPublisher>::delete(any())); }

@@ -57,6 +57,7 @@ fn give(sink: &mut GetSink, key: &str, time: u64, is_inside_query: bool) {
         block: &block,
         qos: Qos::REQUEST,
         is_inside_query,
+        ts_stack: None,
     });
 }
 
