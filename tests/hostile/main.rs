@@ -29,6 +29,7 @@ mod roles;
 mod scene;
 mod shutdown;
 mod slow;
+mod stacks;
 #[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "the cases of findings use it as they are closed")]
 mod world;

@@ -49,7 +49,7 @@ pub struct Asked {
 
 enum Asker {
     Ours {
-        query: Query,
+        query: Box<Query>,
         session: Session,
     },
     Theirs {
@@ -119,7 +119,7 @@ impl Asked {
             any_key: query.accepts_replies() == ReplyKeyExpr::Any,
             priority: Some(query.priority() as u8),
             to: Asker::Ours {
-                query,
+                query: Box::new(query),
                 session: session.clone(),
             },
         }

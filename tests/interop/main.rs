@@ -63,6 +63,7 @@ mod scene;
 #[cfg(target_os = "linux")]
 mod scouting;
 mod shm;
+mod stacks;
 mod stamping;
 #[cfg(feature = "tls")]
 mod tls;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use zonda::bytes::ZBytes;
 use zonda::qos::{CongestionControl, Priority, Reliability};
 use zonda::sample::{Sample, SampleKind};
+use zonda::timestamp_stack::{InstrumentationTimestamp, TimestampStack};
 
 use crate::reference::Reference;
 
@@ -144,6 +145,8 @@ pub struct Seen {
     pub source: Option<String>,
     /// Reliability of the sample; the reference does not report it.
     pub reliability: Option<Reliability>,
+    /// Records of the time-stamp stack: `<point>/<node>`.
+    pub stack: Option<Vec<String>>,
 }
 
 /// A payload that arrived.
@@ -210,6 +213,7 @@ impl Seen {
             attachment: sample.attachment().map(|a| hex(a.as_slice())),
             source: sample.source_info().map(source),
             reliability: Some(sample.reliability()),
+            stack: sample.timestamp_stack().map(stack_named),
         }
     }
 
@@ -232,6 +236,7 @@ impl Seen {
             attachment: text("attachment"),
             source: text("source"),
             reliability: None,
+            stack: stack_of(sample),
         }
     }
 
@@ -254,6 +259,29 @@ impl std::fmt::Debug for Content {
             Content::Digest { len, .. } => write!(f, "{len} bytes"),
         }
     }
+}
+
+/// Returns the records of a stack: `<point>/<node>`.
+pub fn stack_named(stack: &TimestampStack) -> Vec<String> {
+    let named = stack
+        .records()
+        .iter()
+        .map(|record| match record.timestamp() {
+            InstrumentationTimestamp::UHLC(time) => format!("{:?}/{}", record.point(), time.id()),
+            InstrumentationTimestamp::Custom(time) => format!("{:?} {}", record.point(), hex(time)),
+        });
+    named.collect()
+}
+
+/// Returns the records of a stack that the reference reports.
+pub fn stack_of(sample: &Value) -> Option<Vec<String>> {
+    let records = sample["stack"].as_array()?.iter();
+    Some(
+        records
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 /// Returns bytes as hexadecimal text.

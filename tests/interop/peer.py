@@ -103,7 +103,26 @@ def described(name, sample):
         "timestamp": None if stamp is None else str(stamp),
         "attachment": None if sample.attachment is None else sample.attachment.to_bytes().hex(),
         "source": source_named(sample.source_info),
+        **stack_named(sample),
     }
+
+
+def stack_named(received):
+    """The records of a time-stamp stack, if there is one: point and node, or point and bytes of a program."""
+    stack = getattr(received, "timestamp_stack", None)
+    if stack is None:
+        return {}
+
+    def record(one):
+        point, time = str(one.point).split(".")[-1].title(), one.timestamp()
+        return f"{point} {time.hex()}" if one.is_custom else f"{point}/{time.get_id()}"
+
+    return {"stack": [record(one) for one in stack.records]}
+
+
+def every_point():
+    builder = zenoh.TimestampInstrumentationBuilder()
+    return builder.set_send(True).set_route(True).set_receive(True).build()
 
 
 class Counted:
@@ -248,6 +267,30 @@ def do_session_publish(command):
         session.delete(key, **given, **more)
 
     return sent(session, session, command, put, delete)
+
+
+def do_stack_put(command):
+    """Publishes with a time-stamp stack."""
+    session = sessions[command["session"]]
+    session.put(command["key"], b"value", timestamp_instrumentation=every_point(), **service(command))
+
+
+def do_stack_get(command):
+    """Asks with a time-stamp stack, and tells those of the answers."""
+    session = sessions[command["session"]]
+    replies = session.get(command["key"], timestamp_instrumentation=every_point())
+    return {"stacks": [stack_named(reply.ok or reply.err) for reply in replies]}
+
+
+def do_stack_answer(command):
+    """Answers each query with a value, and tells the stack of the query."""
+
+    def answer(query):
+        say({"sample": command["name"], "query": str(query.key_expr), **stack_named(query)})
+        query.reply(query.key_expr, b"value")
+
+    declared = sessions[command["session"]].declare_queryable(command["key"], answer)
+    entities[command["name"]] = declared
 
 
 def do_many(command):
