@@ -17,7 +17,7 @@ const TESTKIT: &str = "zonda-testkit";
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 20] = [
+const ARROWS: [(&str, &str, &[&str]); 22] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -74,7 +74,17 @@ const ARROWS: [(&str, &str, &[&str]); 20] = [
             "zonda-transport",
         ],
     ),
-    ("zonda-services", "services", &["zonda", "zonda-transport"]),
+("zonda-volume", "services/volume", &["zonda-codec"]),
+    (
+        "zonda-storage",
+        "services/storage",
+        &["zonda", "zonda-volume"],
+    ),
+    (
+        "zonda-services",
+        "services",
+        &["zonda", "zonda-storage", "zonda-transport"],
+    ),
     (
         "zondad",
         "router/daemon",

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The rules against a naive model, in every order of arrival, with restarts in between.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use zonda::session::ZenohId;
+use zonda_volume::{Durability, Memory, Options, Volume};
+
+use super::*;
+
+/// A store in memory that a second ledger can open again.
+#[derive(Clone)]
+struct Kept(Arc<Mutex<Box<dyn Store>>>);
+
+impl Kept {
+    fn new() -> Kept {
+        let store = Memory.open(&Options::default()).expect("memory opens");
+        Kept(Arc::new(Mutex::new(store)))
+    }
+
+    fn ledger(&self, prefix: Option<&str>) -> Ledger {
+        let names = Names::new(prefix.map(str::to_owned));
+        Ledger::open(Box::new(self.clone()), names, None).expect("memory is read")
+    }
+}
+
+impl Store for Kept {
+    fn durability(&self) -> Option<Durability> {
+        None
+    }
+    fn get(&mut self, table: Table, name: &str) -> Result<Option<Entry>, StoreError> {
+        self.0.lock().get(table, name)
+    }
+    fn scan(
+        &mut self,
+        table: Table,
+        from: &str,
+        visit: &mut dyn FnMut(&str, Entry) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.0.lock().scan(table, from, visit)
+    }
+    fn put(&mut self, table: Table, name: &str, entry: Entry) -> Result<(), StoreError> {
+        self.0.lock().put(table, name, entry)
+    }
+    fn remove(&mut self, table: Table, name: &str) -> Result<(), StoreError> {
+        self.0.lock().remove(table, name)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn uncommitted_bytes(&self) -> usize {
+        0
+    }
+    fn len(&mut self, table: Table) -> Result<u64, StoreError> {
+        self.0.lock().len(table)
+    }
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+fn time(time: u64) -> Timestamp {
+    Timestamp::new(
+        Ntp64(time << 32),
+        ZenohId::from_le_bytes(&[7]).expect("an id"),
+    )
+}
+
+fn value(text: &str) -> Value {
+    Value {
+        payload: text.to_owned().into(),
+        encoding: "".into(),
+    }
+}
+
+fn update(at: u64, key: &str, text: Option<&str>) -> Update {
+    Update {
+        key: KeyExpr::new(key.to_owned()).expect("a key"),
+        at: time(at),
+        value: text.map(value),
+    }
+}
+
+/// Applies the updates in the order of their times.
+fn model(updates: &[Update]) -> BTreeMap<String, Value> {
+    let mut sorted: Vec<&Update> = updates.iter().collect();
+    sorted.sort_by_key(|update| update.at);
+    let mut keys = BTreeMap::new();
+    for Update { key, value, .. } in sorted {
+        match (key.is_wild(), value) {
+            (false, Some(value)) => drop(keys.insert(key.to_string(), value.clone())),
+            (false, None) => drop(keys.remove(key.as_str())),
+            (true, None) => keys.retain(|known: &String, _| !covers(key, known)),
+            (true, Some(value)) => {
+                let covered = keys.iter_mut().filter(|(known, _)| covers(key, known));
+                covered.for_each(|(_, old)| *old = value.clone());
+            }
+        }
+    }
+    keys
+}
+
+fn covers(pattern: &KeyExpr<'_>, key: &str) -> bool {
+    pattern.intersects(keyexpr::new(key).expect("a key"))
+}
+
+fn contents(ledger: &mut Ledger, pattern: &str) -> BTreeMap<String, Value> {
+    let mut all = BTreeMap::new();
+    let pattern = keyexpr::new(pattern).expect("a pattern");
+    ledger
+        .matching(pattern, "", usize::MAX, &mut |found| {
+            all.insert(found.key.to_string(), found.entry.value.expect("a value"));
+            ControlFlow::Continue(())
+        })
+        .expect("memory is read");
+    all
+}
+
+const KEYS: [&str; 10] = [
+    "s", "s/a", "s/b", "s/a/c", "s/**", "s/*", "s/a/**", "s/**/c", "s/b/*", "**",
+];
+
+fn updates() -> impl Strategy<Value = Vec<Update>> {
+    let one = (0..KEYS.len(), any::<bool>());
+    prop::collection::vec(one, 1..12).prop_map(|chosen| {
+        let numbered = chosen.into_iter().enumerate();
+        let each = numbered.map(|(at, (key, is_put))| {
+            let text = format!("value {at}");
+            update(1 + at as u64, KEYS[key], is_put.then_some(&*text))
+        });
+        each.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn every_order_of_arrival_gives_the_result_of_the_order_of_times(
+        (updates, order) in updates().prop_flat_map(|updates| {
+            let twice = [updates.clone(), updates.clone()].concat();
+            (Just(updates), Just(twice).prop_shuffle())
+        }),
+        is_stripped: bool,
+        restart in 0_usize..24,
+    ) {
+        let kept = Kept::new();
+        let prefix = is_stripped.then_some("s");
+        let mut ledger = kept.ledger(prefix);
+        for (number, update) in order.into_iter().enumerate() {
+            ledger.apply(update).expect("memory does not fail");
+            if number == restart {
+                ledger = kept.ledger(prefix);
+            }
+        }
+        let expected = model(&updates);
+        prop_assert_eq!(contents(&mut ledger, "**"), expected.clone());
+        for pattern in KEYS {
+            let mut part = expected.clone();
+            part.retain(|key, _| covers(&KeyExpr::new(pattern).expect("a key"), key));
+            prop_assert_eq!(contents(&mut ledger, pattern), part);
+        }
+    }
+}
+
+#[test]
+fn a_deleted_key_does_not_come_back() {
+    let mut ledger = Kept::new().ledger(None);
+    assert_eq!(ledger.apply(update(5, "s/a", None)), Ok(Effect::Taken));
+    assert_eq!(
+        ledger.apply(update(4, "s/a", Some("old"))),
+        Ok(Effect::Outdated)
+    );
+    assert_eq!(
+        ledger.apply(update(5, "s/a", Some("equal"))),
+        Ok(Effect::Outdated)
+    );
+    assert!(contents(&mut ledger, "**").is_empty());
+    assert_eq!(
+        ledger.apply(update(6, "s/a", Some("new"))),
+        Ok(Effect::Taken)
+    );
+    assert_eq!(contents(&mut ledger, "**").len(), 1);
+}
+
+#[test]
+fn an_old_value_under_a_newer_deletion_of_many_is_no_empty_value() {
+    let mut ledger = Kept::new().ledger(None);
+    ledger.apply(update(5, "s/**", None)).expect("memory");
+    ledger.apply(update(4, "s/a", Some("old"))).expect("memory");
+    assert!(contents(&mut ledger, "**").is_empty());
+    assert_eq!(ledger.store().len(Table::Deleted), Ok(1));
+}
+
+#[test]
+fn only_what_is_old_is_forgotten() {
+    let mut ledger = Kept::new().ledger(None);
+    for at in 0..10 {
+        ledger
+            .apply(update(at + 1, &format!("s/{at}"), None))
+            .expect("memory");
+        ledger
+            .apply(update(at + 1, &format!("p/{at}/**"), None))
+            .expect("memory");
+    }
+    let limit = Ntp64(6 << 32);
+    let next = ledger.forget(limit, "", 4).expect("memory");
+    assert_eq!(next.as_deref(), Some("s/4"));
+    assert_eq!(ledger.forget(limit, "s/4", 100), Ok(None));
+    assert_eq!(ledger.store().len(Table::Deleted), Ok(5));
+    assert_eq!(
+        (ledger.patterns(), ledger.store().len(Table::Patterns)),
+        (5, Ok(5))
+    );
+    // The younger half is still remembered.
+    assert_eq!(
+        ledger.apply(update(7, "s/7", Some("old"))),
+        Ok(Effect::Outdated)
+    );
+    ledger
+        .apply(update(7, "p/7/x", Some("old")))
+        .expect("memory");
+    assert!(contents(&mut ledger, "**").is_empty());
+}
+
+#[test]
+fn a_flood_of_patterns_forgets_the_oldest() {
+    let mut ledger = Kept::new().ledger(None);
+    let most = crate::patterns::PATTERNS_MAX as u64;
+    for at in 0..most {
+        let effect = ledger.apply(update(at + 1, &format!("p{at}/**"), None));
+        assert_eq!(effect, Ok(Effect::Taken));
+    }
+    let effect = ledger.apply(update(most + 1, "last/**", None));
+    assert_eq!(effect, Ok(Effect::TakenForOldest));
+    assert_eq!(ledger.store().len(Table::Patterns), Ok(most));
+    // One that covers all of them makes them void.
+    assert_eq!(
+        ledger.apply(update(most + 2, "**", None)),
+        Ok(Effect::Taken)
+    );
+    assert_eq!(ledger.store().len(Table::Patterns), Ok(1));
+}
+
+#[test]
+fn keys_without_the_prefix_are_refused() {
+    let mut ledger = Kept::new().ledger(Some("s/a"));
+    for key in ["s", "s/ab", "t/s/a"] {
+        let refused = ledger.apply(update(1, key, Some("x")));
+        assert!(
+            matches!(refused, Err(StoreError::Name { .. })),
+            "{key}: {refused:?}"
+        );
+    }
+    for key in ["s/a", "s/a/b"] {
+        assert_eq!(ledger.apply(update(1, key, Some("x"))), Ok(Effect::Taken));
+    }
+    let keys: Vec<String> = contents(&mut ledger, "**").into_keys().collect();
+    assert_eq!(keys, ["s/a", "s/a/b"]);
+}
+
+#[test]
+fn a_history_keeps_values_within_its_limits() {
+    let limits = |count, bytes| Limits {
+        count,
+        bytes,
+        age: Some(Duration::from_secs(50)),
+    };
+    let times = |ledger: &mut Ledger, pattern: &str| {
+        let mut times = Vec::new();
+        let pattern = keyexpr::new(pattern).expect("a pattern");
+        let mut visit = |found: Found| {
+            times.push(found.entry.at.time().as_secs());
+            ControlFlow::Continue(())
+        };
+        let found = ledger.past(pattern, "", usize::MAX, &mut visit);
+        found.expect("memory is read");
+        times
+    };
+    let open = |limits| {
+        let names = Names::new(Some("s".into()));
+        Ledger::open(Box::new(Kept::new()), names, Some(limits)).expect("memory is read")
+    };
+    // Values in any order, of one key and of its neighbours.
+    let mut ledger = open(limits(4, 1 << 20));
+    for at in [5, 3, 9, 1, 7] {
+        for key in ["s", "s/a", "s/a/c", "s/ab"] {
+            ledger
+                .apply(update(at, key, Some("value")))
+                .expect("memory");
+        }
+    }
+    for key in ["s", "s/a", "s/a/c", "s/ab"] {
+        let found = times(&mut ledger, key);
+        assert!(
+            found.ends_with(&[7, 9]) && found.is_sorted(),
+            "{key}: {found:?}"
+        );
+    }
+    // A value of a pattern is one of each key that it changes; a deletion is none.
+    ledger
+        .apply(update(11, "s/*", Some("many")))
+        .expect("memory");
+    ledger.apply(update(12, "s/**", None)).expect("memory");
+    assert!(times(&mut ledger, "s/a").ends_with(&[9, 11]));
+    assert!(times(&mut ledger, "s/a/c").ends_with(&[7, 9]));
+    // Limits of number, bytes and age.
+    for at in 20..60 {
+        ledger
+            .apply(update(at, "s/a", Some("value")))
+            .expect("memory");
+    }
+    assert_eq!(times(&mut ledger, "s/a"), [56, 57, 58, 59]);
+    let expired = ledger.expire(Duration::from_secs(107), "", usize::MAX);
+    assert_eq!(expired, Ok(None));
+    assert_eq!(times(&mut ledger, "s/**"), [57, 58, 59]);
+    let mut small = open(limits(7, 150));
+    for at in 0..20 {
+        small
+            .apply(update(at, "s/a", Some("value")))
+            .expect("memory");
+    }
+    assert_eq!(times(&mut small, "s/a").len(), 2);
+}

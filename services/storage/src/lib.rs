@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! Storages: the last value of each key of a key expression, kept and given to who asks.
+//!
+//! A storage is a subscriber and a queryable of a session. [`Storages::start`] starts those of a
+//! configuration, which has the form of the reference's `plugins/storage_manager`. The data is in a
+//! volume ([`zonda_volume`]).
+//!
+//! # Rules
+//! Updates take effect in the order of their timestamps, in whatever order they arrive. An update
+//! of a key with wildcards changes the keys that have a value at its time, and is remembered, so
+//! that an older update that arrives later yields to it. Deleted keys are remembered, too; both for
+//! `garbage_collection/lifespan`, and across restarts if the volume is durable.
+//!
+//! # Writes that are answered
+//! A query with the parameter `_write=put` and a payload, or `_write=delete`, stores as a put or a
+//! delete does, and is answered once the change is on the disk: with a reply on the key, without
+//! payload, that has the timestamp of the change. An error reply means that the change may be lost.
+//! The change is not published to subscribers.
+
+mod admin;
+mod answers;
+mod counts;
+mod engine;
+mod history;
+mod ledger;
+mod patterns;
+mod queue;
+mod settings;
+mod storage;
+
+use std::sync::Arc;
+
+use zonda::Session;
+use zonda::query::Queryable;
+use zonda_volume::Volume;
+
+use answers::Answers;
+use settings::Settings;
+use storage::Storage;
+
+pub use counts::Counters;
+pub use settings::SECTION;
+pub use zonda_volume as volume;
+
+/// Error of storages that do not start, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// A value of the configuration is wrong.
+    #[error("{0}")]
+    Config(String),
+    /// A volume does not open, or the session does not declare a storage.
+    #[error("{0}")]
+    Start(String),
+}
+
+/// Checks a configuration, as JSON, without touching the disk.
+///
+/// # Errors
+/// The first value that is wrong.
+pub fn check(json: &str) -> Result<(), StorageError> {
+    let settings = settings::read(json, zonda_volume::BUILTIN);
+    settings.map(|_| ()).map_err(StorageError::Config)
+}
+
+/// Returns false if a configuration, as JSON, says that a node may run without its storages.
+pub fn is_required(json: &str) -> bool {
+    settings::is_required(json)
+}
+
+/// Storages that run. Dropping them stops them.
+pub struct Storages {
+    storages: Arc<Vec<Storage>>,
+    /// Answers queries to the admin space about them.
+    admin: Option<Queryable<()>>,
+}
+
+impl Storages {
+    /// Starts the storages of a configuration, as JSON, with the volumes of this build.
+    ///
+    /// # Errors
+    /// A wrong value, a volume that does not open, a session that is closed.
+    ///
+    /// # Blocking
+    /// Until the volumes can be read.
+    pub fn start(session: &Session, json: &str) -> Result<Storages, StorageError> {
+        Storages::start_with(session, json, zonda_volume::BUILTIN)
+    }
+
+    /// Starts the storages of a configuration with these volumes.
+    ///
+    /// # Errors
+    /// Those of [`start`](Storages::start).
+    ///
+    /// # Blocking
+    /// Until the volumes can be read.
+    pub fn start_with(
+        session: &Session,
+        json: &str,
+        volumes: &[&dyn Volume],
+    ) -> Result<Storages, StorageError> {
+        let settings = settings::read(json, volumes).map_err(StorageError::Config)?;
+        let Settings {
+            volumes: configured,
+            storages,
+            warnings,
+        } = settings;
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        let failed = |error: std::io::Error| StorageError::Start(format!("no thread: {error}"));
+        let answers = Arc::new(Answers::start().map_err(failed)?);
+        let mut running = Vec::new();
+        for storage in storages {
+            let volume = volumes
+                .iter()
+                .find(|volume| volume.name() == storage.backend);
+            if let Some(volume) = volume {
+                let started = Storage::start(storage, *volume, session, &answers);
+                running.push(started.map_err(StorageError::Start)?);
+            }
+        }
+        let storages = Arc::new(running);
+        let admin = admin::declare(session, configured, Arc::clone(&storages));
+        let admin = Some(admin.map_err(|error| StorageError::Start(error.to_string()))?);
+        Ok(Storages { storages, admin })
+    }
+
+    /// Returns the number of storages.
+    pub fn len(&self) -> usize {
+        self.storages.len()
+    }
+
+    /// Returns true if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.storages.is_empty()
+    }
+
+    /// Describes them in one line.
+    pub fn status(&self) -> String {
+        let each = self.storages.iter().map(|storage| {
+            let settings = &storage.settings;
+            format!(
+                "{} ({} on {})",
+                settings.name, settings.volume, settings.key
+            )
+        });
+        let each: Vec<_> = each.collect();
+        match each.is_empty() {
+            true => "no storages".to_owned(),
+            false => each.join(", "),
+        }
+    }
+
+    /// Returns their counters, which outlive them.
+    pub fn counters(&self) -> Counters {
+        Counters::of(&self.storages)
+    }
+}
+
+impl Drop for Storages {
+    /// # Blocking
+    /// Until what the storages have taken is on the disk.
+    fn drop(&mut self) {
+        // Its callback has a share of the storages.
+        if let Some(admin) = self.admin.take() {
+            // It fails when the session is closed, and then no callback runs.
+            let _ = zonda::Wait::wait(admin.undeclare());
+        }
+    }
+}
+
+impl std::fmt::Debug for Storages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Storages")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A storage: a subscriber and a queryable in front of a queue and a thread.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use zonda::pubsub::Subscriber;
+use zonda::qos::CongestionControl;
+use zonda::query::{Query, Queryable};
+use zonda::sample::Sample;
+use zonda::{Session, Wait};
+use zonda_volume::Volume;
+
+use crate::answers::{Answers, STOPPED};
+use crate::counts::{Counts, add};
+use crate::engine::{Engine, Progress};
+use crate::ledger::Ledger;
+use crate::queue::{Job, Jobs, Pushed, Queue};
+use crate::settings::StorageSettings;
+
+/// Limit of the queries that one storage answers at once.
+const ACTIVE_MAX: usize = 1024;
+
+/// The end of a storage's thread, which may be a panic in its volume.
+struct End {
+    name: String,
+    queue: Arc<Queue>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let name = &self.name;
+            tracing::error!("storage {name}: it has stopped by a fault in its volume");
+        }
+        self.queue.close();
+        let mut left = Jobs::default();
+        while self.queue.take(&mut left, None) {
+            left.refuse(STOPPED);
+        }
+    }
+}
+
+/// A storage that runs. Dropping it stops it.
+pub struct Storage {
+    pub settings: StorageSettings,
+    pub counts: Arc<Counts>,
+    queue: Arc<Queue>,
+    /// `None` once they are undeclared.
+    subscriber: Option<Subscriber<()>>,
+    queryable: Option<Queryable<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Storage {
+    /// Opens the store, and declares the storage.
+    ///
+    /// # Errors
+    /// The reason in one line, with the name of the storage.
+    pub fn start(
+        settings: StorageSettings,
+        volume: &dyn Volume,
+        session: &Session,
+        answers: &Arc<Answers>,
+    ) -> Result<Storage, String> {
+        let name = settings.name.clone();
+        let prefix = format!("storage {name}");
+        let named = |error: &dyn std::fmt::Display| format!("{prefix}: {error}");
+        let store = volume.open(&settings.options).map_err(|e| named(&e))?;
+        let ledger =
+            Ledger::open(store, settings.names(), settings.history).map_err(|e| named(&e))?;
+        let (queue, counts) = (Arc::<Queue>::default(), Arc::<Counts>::default());
+        let engine = Engine {
+            name: name.clone(),
+            ledger,
+            session: session.clone(),
+            queue: Arc::clone(&queue),
+            counts: Arc::clone(&counts),
+            answers: Arc::clone(answers),
+            period: settings.period,
+            lifespan: settings.lifespan,
+            progress: Progress::default(),
+        };
+        let mut storage = Storage {
+            settings,
+            counts,
+            queue: Arc::clone(&queue),
+            subscriber: None,
+            queryable: None,
+            thread: None,
+        };
+        let thread = std::thread::Builder::new().name("zonda-storage".into());
+        let run = move || {
+            let _end = End { name, queue };
+            engine.run();
+        };
+        storage.thread = Some(thread.spawn(run).map_err(|e| named(&e))?);
+        storage.declare(session).map_err(|e| named(&e))?;
+        Ok(storage)
+    }
+
+    fn declare(&mut self, session: &Session) -> zonda::Result<()> {
+        let key = &self.settings.key;
+        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        let queryable = session
+            .declare_queryable(key)
+            .complete(self.settings.complete);
+        let queryable = queryable.callback(move |query| ask(&queue, &counts, query));
+        self.queryable = Some(queryable.wait()?);
+        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        let subscriber = session.declare_subscriber(key);
+        let subscriber = subscriber.callback(move |sample| keep(&queue, &counts, sample));
+        self.subscriber = Some(subscriber.wait()?);
+        Ok(())
+    }
+}
+
+impl Drop for Storage {
+    /// # Blocking
+    /// Until what was taken is on the disk.
+    fn drop(&mut self) {
+        self.subscriber = None;
+        self.queryable = None;
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Queues a sample. A full queue makes the link of a publisher wait, unless the publisher has asked
+/// for its samples to be dropped.
+fn keep(queue: &Queue, counts: &Counts, sample: Sample) {
+    let waits = sample.congestion_control() != CongestionControl::Drop;
+    match queue.push(Job::Sample(sample), waits) {
+        Pushed::Taken => {}
+        Pushed::Full(_) => add(&counts.dropped, 1),
+        Pushed::Closed(_) => add(&counts.failures, 1),
+    }
+}
+
+fn ask(queue: &Queue, counts: &Counts, query: Query) {
+    let pushed = match counts.active.load(Ordering::Relaxed) < ACTIVE_MAX {
+        true => queue.push(Job::Query(query), false),
+        false => Pushed::Full(Job::Query(query)),
+    };
+    let (job, reason) = match pushed {
+        Pushed::Taken => return,
+        Pushed::Full(job) => {
+            add(&counts.dropped, 1);
+            (job, "the storage has too much to do; ask again later")
+        }
+        Pushed::Closed(job) => {
+            add(&counts.failures, 1);
+            (job, STOPPED)
+        }
+    };
+    job.refuse(reason);
+}

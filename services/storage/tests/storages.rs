@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Storages as sessions see them: a session of another node puts and asks, through a router whose
+//! session has the storages.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use zonda::query::ConsolidationMode;
+use zonda::sample::Sample;
+use zonda::{Config, Session, Wait};
+use zonda_storage::Storages;
+
+/// A limit for steps that take no time.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A router with storages, and a client of it.
+struct Scene {
+    storages: Option<Storages>,
+    router: Session,
+    client: Session,
+}
+
+impl Scene {
+    fn new(json: &str) -> Scene {
+        let router = open(Config::router().listen(["tcp/127.0.0.1:0"]));
+        let storages = Storages::start(&router, json).unwrap();
+        let address = router.info().locators().remove(0);
+        let client = open(Config::client([address]));
+        let storages = Some(storages);
+        Scene {
+            storages,
+            router,
+            client,
+        }
+    }
+
+    fn put(&self, key: &str, value: &str) {
+        self.client
+            .put(key, value)
+            .encoding("text/plain")
+            .wait()
+            .unwrap();
+    }
+
+    /// Returns the keys and values that a selector finds, in order, and the errors.
+    fn get(&self, selector: &str) -> Vec<String> {
+        let replies = self
+            .client
+            .get(selector)
+            .consolidation(ConsolidationMode::None);
+        let replies = replies.timeout(SOON).wait().unwrap();
+        let each = replies.iter().map(|reply| match reply.result() {
+            Ok(sample) => text(sample),
+            Err(error) => format!("error: {}", error.payload().try_to_string().unwrap()),
+        });
+        let mut each: Vec<_> = each.collect();
+        each.sort();
+        each
+    }
+
+    /// Returns the value of a counter, or the sum of those of all storages.
+    fn metric(&self, name: &str) -> u64 {
+        let metrics = self.storages.as_ref().unwrap().counters().samples();
+        let found = metrics.iter().filter(|sample| sample.metric().name == name);
+        found.map(|sample| sample.value()).sum()
+    }
+}
+
+fn text(sample: &Sample) -> String {
+    format!(
+        "{}={}",
+        sample.key_expr(),
+        sample.payload().try_to_string().unwrap()
+    )
+}
+
+fn open(config: Config) -> Session {
+    let config = config.with("scouting/multicast/enabled", "false");
+    zonda::open(config).wait().unwrap()
+}
+
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < SOON, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A folder that is deleted when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("zonda-storages-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn redb(&self, more: &str) -> String {
+        let dir = self.0.to_str().unwrap();
+        format!(
+            r#"{{"storages": {{"disk": {{"key_expr": "demo/**", "strip_prefix": "demo", "complete": true,
+                 "volume": {{"id": "redb", "dir": {dir:?} {more}}}}}}}}}"#
+        )
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // An error leaves it in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const MEMORY: &str = r#"{"storages": {"mem": {"key_expr": "demo/**", "volume": "memory"}}}"#;
+
+#[test]
+fn a_value_that_was_put_is_found_by_all() {
+    let scene = Scene::new(MEMORY);
+    scene.put("demo/a", "1");
+    scene.put("demo/b/c", "2");
+    scene.put("other", "3");
+    assert_eq!(scene.get("demo/a"), ["demo/a=1"]);
+    assert_eq!(scene.get("demo/**"), ["demo/a=1", "demo/b/c=2"]);
+    assert_eq!(scene.get("demo/*/c"), ["demo/b/c=2"]);
+    assert_eq!(scene.get("demo/none"), [""; 0]);
+    scene.put("demo/a", "4");
+    assert_eq!(scene.get("demo/a"), ["demo/a=4"]);
+    scene.client.delete("demo/a").wait().unwrap();
+    assert_eq!(scene.get("**"), ["demo/b/c=2"]);
+    scene.client.put("demo/**", "all").wait().unwrap();
+    assert_eq!(scene.get("**"), ["demo/b/c=all"]);
+    scene.client.delete("demo/**").wait().unwrap();
+    assert_eq!(scene.get("**"), [""; 0]);
+    assert_eq!(
+        (
+            scene.metric("zonda_storage_puts"),
+            scene.metric("zonda_storage_deletes")
+        ),
+        (4, 2)
+    );
+    until("all replies are counted", || {
+        scene.metric("zonda_storage_replies") == 7
+    });
+    assert_eq!(scene.metric("zonda_storage_failures"), 0);
+}
+
+#[test]
+fn a_reply_has_the_time_and_the_encoding_of_the_put() {
+    let scene = Scene::new(MEMORY);
+    let at = scene.client.new_timestamp();
+    scene
+        .client
+        .put("demo/a", "{}")
+        .encoding("application/json;v1")
+        .timestamp(at)
+        .wait()
+        .unwrap();
+    let older =
+        zonda::time::Timestamp::new(zonda::time::Ntp64(at.time().as_u64() - 1), *at.get_id());
+    scene
+        .client
+        .put("demo/a", "older")
+        .timestamp(older)
+        .wait()
+        .unwrap();
+    let replies = scene.client.get("demo/a").wait().unwrap();
+    let reply = replies.recv().unwrap();
+    let sample = reply.result().unwrap();
+    assert_eq!(sample.timestamp(), Some(&at));
+    assert_eq!(sample.encoding().to_string(), "application/json;v1");
+    assert_eq!(scene.metric("zonda_storage_outdated"), 1);
+    // Times that a query asks for.
+    assert_eq!(scene.get("demo/a?_time=[now(-1h)..]"), ["demo/a={}"]);
+    assert_eq!(scene.get("demo/*?_time=[..now(-1h)]"), [""; 0]);
+    let refused = scene.get("demo/a?_time=yesterday");
+    assert!(
+        refused[0].starts_with("error: storage mem: `_time`"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_long_answer_comes_whole() {
+    let scene = Scene::new(MEMORY);
+    let (keys, large) = (5000, "x".repeat(300));
+    for key in 0..keys {
+        scene
+            .client
+            .put(format!("demo/{key:04}"), &large)
+            .congestion_control(zonda::qos::CongestionControl::Block)
+            .wait()
+            .unwrap();
+    }
+    let found = scene.get("demo/*");
+    assert_eq!(found.len(), keys);
+    assert!(found.iter().all(|reply| reply.len() > 300));
+    // One that looks at more keys than it replies with.
+    assert_eq!(scene.get("demo/x$*").len(), 0);
+    assert_eq!(scene.get("demo/$*999").len(), 5);
+}
+
+#[test]
+fn what_was_stored_and_deleted_survives_a_restart() {
+    let folder = Folder::new();
+    let scene = Scene::new(&folder.redb(""));
+    for (key, value) in [
+        ("demo", "0"),
+        ("demo/a", "1"),
+        ("demo/b", "2"),
+        ("demo/w/x", "3"),
+    ] {
+        scene.put(key, value);
+    }
+    let old = scene.client.new_timestamp();
+    scene.client.delete("demo/b").wait().unwrap();
+    scene.client.delete("demo/w/**").wait().unwrap();
+    assert_eq!(scene.get("**"), ["demo/a=1", "demo=0"]);
+    drop(scene);
+    let scene = Scene::new(&folder.redb(""));
+    assert_eq!(scene.get("**"), ["demo/a=1", "demo=0"]);
+    // Older updates that come late bring nothing back.
+    for key in ["demo/b", "demo/w/x", "demo/w/y"] {
+        scene.client.put(key, "late").timestamp(old).wait().unwrap();
+    }
+    assert_eq!(scene.get("**"), ["demo/a=1", "demo=0"]);
+    scene.put("demo/w/x", "new");
+    assert_eq!(scene.get("demo/w/*"), ["demo/w/x=new"]);
+    // A read-only storage answers, and refuses.
+    drop(scene);
+    let scene = Scene::new(&folder.redb(r#", "read_only": true"#));
+    scene.put("demo/a", "refused");
+    assert_eq!(scene.get("demo/a"), ["demo/a=1"]);
+    assert_eq!(scene.metric("zonda_storage_failures"), 1);
+}
+
+#[test]
+fn a_write_is_answered_once_it_is_stored() {
+    let folder = Folder::new();
+    let scene = Scene::new(&folder.redb(""));
+    let write = |selector: &str, payload: Option<&str>| {
+        let get = scene.client.get(selector);
+        let replies = match payload {
+            Some(payload) => get.payload(payload).wait().unwrap(),
+            None => get.wait().unwrap(),
+        };
+        let reply = replies.recv().unwrap();
+        match reply.result() {
+            Ok(sample) => format!("{:?} {}", sample.kind(), text(sample)),
+            Err(error) => error.payload().try_to_string().unwrap().into_owned(),
+        }
+    };
+    assert_eq!(write("demo/a?_write=put", Some("1")), "Put demo/a=");
+    assert_eq!(scene.get("demo/a"), ["demo/a=1"]);
+    assert_eq!(scene.metric("zonda_storage_commits"), 1);
+    assert_eq!(write("demo/a?_write=delete", None), "Delete demo/a=");
+    assert_eq!(scene.get("demo/a"), [""; 0]);
+    for (selector, payload, words) in [
+        ("demo/a?_write=put", None, "without a payload"),
+        ("demo/a?_write=append", Some("1"), "neither put nor delete"),
+    ] {
+        let refused = write(selector, payload);
+        assert!(refused.contains(words), "{refused}");
+    }
+}
+
+#[test]
+fn the_admin_space_shows_volumes_and_storages() {
+    let json = r#"{"volumes": {"fast": {"backend": "memory", "private": {"key": "hunter2"}}},
+        "storages": {"one": {"key_expr": "demo/**", "strip_prefix": "demo", "volume": {"id": "fast"}}}}"#;
+    let scene = Scene::new(json);
+    let root = format!(
+        "@/{}/router/status/plugins/storage_manager",
+        scene.router.zid()
+    );
+    let records = scene.get(&format!("{root}/**"));
+    let of = |key: &str| {
+        let key = format!("{root}{key}=");
+        let found = records.iter().find_map(|record| record.strip_prefix(&key));
+        found
+            .unwrap_or_else(|| panic!("no {key} in {records:?}"))
+            .to_owned()
+    };
+    assert_eq!(
+        of("/storages/one"),
+        r#"{"key_expr":"demo/**","strip_prefix":"demo","volume":{"id":"fast"}}"#
+    );
+    assert_eq!(of("/volumes/fast"), r#"{"backend":"memory"}"#);
+    assert_eq!(of("/volumes/memory"), "{}");
+    assert!(of("/version").starts_with('"'));
+    assert!(of("").contains(r#""state":"Started""#));
+    assert!(of("/metrics").contains("zonda_storage_puts_total{storage=\"one\"} 0"));
+    assert!(!records.concat().contains("hunter2"));
+}
+
+#[test]
+fn a_folder_has_one_storage() {
+    let folder = Folder::new();
+    let scene = Scene::new(&folder.redb(""));
+    let second = Storages::start(&scene.router, &folder.redb(""));
+    let error = second.map(|_| ()).unwrap_err().to_string();
+    assert!(
+        error.contains("storage disk") && error.contains("in use"),
+        "{error}"
+    );
+    until("nothing waits", || {
+        scene.metric("zonda_storage_queries") == 0
+    });
+}
+
+#[test]
+fn a_history_answers_for_a_time() {
+    let json = r#"{"storages": {"h": {"key_expr": "demo/**", "volume": "memory", "history": {"count": 100}}}}"#;
+    let scene = Scene::new(json);
+    for value in 0..40 {
+        scene.put("demo/a", &format!("{value:02}"));
+        scene.put("demo/b", "same");
+    }
+    scene.client.delete("demo/a").wait().unwrap();
+    assert_eq!(scene.get("demo/*"), ["demo/b=same"]);
+    let all: Vec<_> = (0..40).map(|value| format!("demo/a={value:02}")).collect();
+    assert_eq!(scene.get("demo/a?_time=[now(-1h)..]"), all);
+    assert_eq!(scene.get("demo/*?_time=[now(-1h)..]").len(), 80);
+    assert_eq!(scene.get("demo/*?_time=[..now(-1h)]"), [""; 0]);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The volumes of this build, against the tests for every volume, and what is particular to each.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zonda_volume::{Memory, Options, conformance};
+
+/// A folder that is deleted when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("zonda-volume-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn options(&self) -> Options {
+        Options::default().with("dir", self.0.to_str().unwrap())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // An error leaves it in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn memory_passes() {
+    conformance::passes(&Memory, Options::default);
+}
+
+mod redb {
+    use std::cell::RefCell;
+    use std::fs::{OpenOptions, read, write};
+    use std::io::{Seek, SeekFrom, Write};
+
+    use zonda_codec::{Ntp64, Timestamp, ZenohId};
+    use zonda_volume::{Entry, OpenError, Options, Redb, StoreError, Table, Volume};
+
+    use super::{Folder, conformance};
+
+    fn entry(time: u64) -> Entry {
+        let id = ZenohId::from_le_bytes(&[7]).unwrap();
+        Entry::new(Timestamp::new(Ntp64(time), id), Some(Default::default()))
+    }
+
+    fn filled(folder: &Folder, names: usize) {
+        let mut store = Redb.open(&folder.options()).unwrap();
+        for number in 0..names {
+            store
+                .put(Table::Live, &format!("name/{number}"), entry(1))
+                .unwrap();
+        }
+        store.close().unwrap();
+    }
+
+    #[test]
+    fn redb_passes() {
+        let folders = RefCell::new(Vec::new());
+        conformance::passes(&Redb, || {
+            let mut folders = folders.borrow_mut();
+            folders.push(Folder::new());
+            folders.last().unwrap().options()
+        });
+    }
+
+    #[test]
+    fn a_read_only_storage_changes_no_byte() {
+        let folder = Folder::new();
+        filled(&folder, 100);
+        let file = folder.0.join("storage.redb");
+        let before = read(&file).unwrap();
+        let options = folder.options().with("read_only", true);
+        let mut store = Redb.open(&options).unwrap();
+        assert_eq!(store.len(Table::Live), Ok(100));
+        assert_eq!(store.get(Table::Live, "name/7"), Ok(Some(entry(1))));
+        assert_eq!(
+            store.put(Table::Live, "name/7", entry(2)),
+            Err(StoreError::ReadOnly)
+        );
+        assert_eq!(
+            store.remove(Table::Live, "name/7"),
+            Err(StoreError::ReadOnly)
+        );
+        store.close().unwrap();
+        assert!(read(&file).unwrap() == before);
+        // One that was not closed well is repaired in memory alone.
+        let mut torn = before.clone();
+        torn[9] |= 2;
+        write(&file, &torn).unwrap();
+        let mut store = Redb.open(&options).unwrap();
+        assert_eq!(store.len(Table::Live), Ok(100));
+        store.close().unwrap();
+        assert!(read(&file).unwrap() == torn);
+    }
+
+    #[test]
+    fn damage_is_told_with_the_name_of_the_file() {
+        let folder = Folder::new();
+        filled(&folder, 2000);
+        let file = folder.0.join("storage.redb");
+        let good = read(&file).unwrap();
+        let is_told = |bytes: &[u8]| {
+            write(&file, bytes).unwrap();
+            let opened = Redb.open(&folder.options());
+            match opened.map(|_| ()) {
+                Err(error @ OpenError::Damaged { .. }) => {
+                    let text = error.to_string();
+                    assert!(
+                        text.contains("storage.redb") && !text.contains('\n'),
+                        "{text}"
+                    );
+                    true
+                }
+                Err(error) => panic!("{error:?}"),
+                Ok(()) => false,
+            }
+        };
+        assert!(is_told(b"a file of another program, which is no database"));
+        assert!(is_told(b"short"));
+        assert!(is_told(&good[..5000]));
+        let mut overwritten = good.clone();
+        overwritten[16..512].fill(0xff);
+        assert!(is_told(&overwritten));
+        // Damage behind the head is found when it is opened, or when its entries are read.
+        for at in (4096..good.len()).step_by(4096 * 7) {
+            let mut damaged = good.clone();
+            damaged[at..(at + 512).min(good.len())].fill(0x5a);
+            if !is_told(&damaged) {
+                let mut store = Redb.open(&folder.options()).unwrap();
+                let _ = store.get(Table::Live, "name/7");
+            }
+        }
+    }
+
+    #[test]
+    fn changes_wait_for_a_commit() {
+        let folder = Folder::new();
+        let mut store = Redb.open(&folder.options()).unwrap();
+        store.put(Table::Live, "a", entry(1)).unwrap();
+        assert!(store.uncommitted_bytes() > 0);
+        store.commit().unwrap();
+        assert_eq!(store.uncommitted_bytes(), 0);
+        store.remove(Table::Live, "").unwrap();
+        assert!(
+            store.uncommitted_bytes() > 0,
+            "a removal of the empty name is a change"
+        );
+    }
+
+    #[test]
+    fn a_half_made_database_is_made_anew() {
+        let folder = Folder::new();
+        let half = folder.0.join("storage.redb.new");
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(half)
+            .unwrap();
+        file.seek(SeekFrom::Start(9000)).unwrap();
+        file.write_all(b"rest").unwrap();
+        filled(&folder, 1);
+        let mut store = Redb.open(&folder.options()).unwrap();
+        assert_eq!(store.len(Table::Live), Ok(1));
+    }
+
+    #[test]
+    fn what_is_destroyed_at_its_end_is_gone() {
+        let folder = Folder::new();
+        let options = folder.options().with("on_closure", "destroy_db");
+        let mut store = Redb.open(&options).unwrap();
+        store.put(Table::Live, "a", entry(1)).unwrap();
+        store.commit().unwrap();
+        store.close().unwrap();
+        assert!(!folder.0.join("storage.redb").exists());
+    }
+
+    #[test]
+    fn wrong_options_are_one_line() {
+        for (options, words) in [
+            (Options::default(), "dir` is not set"),
+            (Options::default().with("dir", 7), "dir` is 7"),
+            (
+                Options::default().with("dir", "x").with("read_only", "yes"),
+                "read_only` is \"yes\"",
+            ),
+            (
+                Options::default()
+                    .with("dir", "x")
+                    .with("durability", "always"),
+                "\"batch\"",
+            ),
+            (
+                Options::default().with("dir", "x").with("on_closure", 1),
+                "on_closure` is 1",
+            ),
+        ] {
+            let error = Redb.check(&options).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+        }
+        let folder = Folder::new();
+        let absent = folder.options().with("create_db", false);
+        assert!(matches!(
+            Redb.open(&absent).map(|_| ()),
+            Err(OpenError::System { .. })
+        ));
+    }
+}
+
+mod fs {
+    use std::cell::RefCell;
+    use std::fs::{create_dir_all, read, read_to_string, write};
+    use std::ops::ControlFlow;
+
+    use zonda_codec::{Ntp64, Timestamp, ZenohId};
+    use zonda_volume::{Entry, Fs, Store, StoreError, Table, Value, Volume};
+
+    use super::{Folder, conformance};
+
+    fn entry(time: u64, payload: &str) -> Entry {
+        let id = ZenohId::from_le_bytes(&[7]).unwrap();
+        let value = Value {
+            payload: payload.to_owned().into(),
+            encoding: "text/plain".into(),
+        };
+        Entry::new(Timestamp::new(Ntp64(time), id), Some(value))
+    }
+
+    fn all(store: &mut dyn Store) -> Vec<String> {
+        let mut all = Vec::new();
+        store
+            .scan(Table::Live, "", &mut |name, entry| {
+                let value = entry.value.unwrap();
+                let payload = String::from_utf8_lossy(&value.payload).into_owned();
+                all.push(format!("{name}={payload} {}", value.encoding));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        all
+    }
+
+    #[test]
+    fn fs_passes() {
+        let folders = RefCell::new(Vec::new());
+        conformance::passes(&Fs, || {
+            let mut folders = folders.borrow_mut();
+            folders.push(Folder::new());
+            folders.last().unwrap().options()
+        });
+    }
+
+    #[test]
+    fn a_key_is_a_file() {
+        let folder = Folder::new();
+        let mut store = Fs.open(&folder.options()).unwrap();
+        for name in ["a", "a/b", "a/b/c", "../up", ".zonda/x"] {
+            store.put(Table::Live, name, entry(1, name)).unwrap();
+            store.commit().unwrap();
+        }
+        let content = |path: &str| read_to_string(folder.0.join(path)).unwrap_or_default();
+        assert_eq!(content("a/%self"), "a");
+        assert_eq!(content("a/b/%self"), "a/b");
+        assert_eq!(content("a/b/c"), "a/b/c");
+        assert_eq!(content("%2e./up"), "../up");
+        assert_eq!(all(&mut *store).len(), 5);
+        store.remove(Table::Live, "a/b/c").unwrap();
+        store.commit().unwrap();
+        assert_eq!(store.get(Table::Live, "a/b"), Ok(Some(entry(1, "a/b"))));
+        assert!(!folder.0.join("a/b/c").exists());
+    }
+
+    #[test]
+    fn files_put_there_by_hand_are_served() {
+        let folder = Folder::new();
+        create_dir_all(folder.0.join("by/hand")).unwrap();
+        write(folder.0.join("by/hand/x.json"), "{}").unwrap();
+        write(folder.0.join(".hidden"), "no").unwrap();
+        let read_only = folder.options().with("read_only", true);
+        let mut store = Fs.open(&read_only).unwrap();
+        assert_eq!(all(&mut *store), ["by/hand/x.json={} application/json"]);
+        drop(store);
+        let mut store = Fs.open(&folder.options()).unwrap();
+        store.put(Table::Live, "own", entry(1, "1")).unwrap();
+        store.commit().unwrap();
+        // One that was changed has the new content, and a later time.
+        write(folder.0.join("own"), "changed").unwrap();
+        let found = store.get(Table::Live, "own").unwrap().unwrap();
+        assert!(found.own > entry(1, "").own && found.value.unwrap().payload == "changed");
+        std::fs::remove_file(folder.0.join("by/hand/x.json")).unwrap();
+        assert_eq!(all(&mut *store), ["own=changed "]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_nowhere() {
+        let (folder, outside) = (Folder::new(), Folder::new());
+        write(outside.0.join("secret"), "hunter2").unwrap();
+        let mut store = Fs.open(&folder.options()).unwrap();
+        std::os::unix::fs::symlink(&outside.0, folder.0.join("out")).unwrap();
+        std::os::unix::fs::symlink(outside.0.join("secret"), folder.0.join("file")).unwrap();
+        assert_eq!(all(&mut *store), [""; 0]);
+        for name in ["out/secret", "file"] {
+            assert_eq!(store.get(Table::Live, name), Ok(None), "{name}");
+        }
+        let refused = store.put(Table::Live, "out/secret", entry(1, "mine"));
+        assert!(matches!(refused, Err(StoreError::Name { .. })));
+        assert_eq!(read(outside.0.join("secret")).unwrap(), b"hunter2");
+    }
+
+    #[test]
+    fn delete_all_leaves_an_empty_folder() {
+        let folder = Folder::new();
+        let options = folder.options().with("on_closure", "delete_all");
+        let mut store = Fs.open(&options).unwrap();
+        store.put(Table::Live, "a/b", entry(1, "1")).unwrap();
+        store.commit().unwrap();
+        store.close().unwrap();
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+    }
+}
