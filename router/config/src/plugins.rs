@@ -35,8 +35,7 @@ impl Config {
     /// # Blocking
     /// Reads the files.
     pub(super) fn check_plugins(&self, is_daemon: bool) -> Vec<(Origin, ConfigError)> {
-        let is_off = self.is_set(LOADING) && self.stored_is(LOADING, &Value::Bool(false));
-        if is_off {
+        if self.is_set(LOADING) && self.stored_is(LOADING, &Value::Bool(false)) {
             return Vec::new();
         }
         let members = self.settings.iter().flat_map(|(path, s)| members(path, s));
@@ -51,16 +50,32 @@ impl Config {
             .collect()
     }
 
-    /// Returns the value of a member of a plugin's configuration as JSON, if it is set and the
-    /// program does the work of this plugin itself.
-    pub fn plugin_json(&self, plugin: &str, name: &str) -> Option<String> {
-        if !self.plugins.contains(&plugin) {
-            return None;
+    /// Returns the configuration of a plugin as JSON, put together from all sources; `None` if it has
+    /// none.
+    pub fn plugin_json(&self, plugin: &str) -> Option<String> {
+        Some(self.plugin(plugin)?.to_string())
+    }
+
+    /// Returns a member of a plugin's configuration as JSON, if it is set.
+    pub fn plugin_member(&self, plugin: &str, name: &str) -> Option<String> {
+        Some(member_of(&self.plugin(plugin)?, name)?.to_string())
+    }
+
+    fn plugin(&self, plugin: &str) -> Option<Value> {
+        let path = format!("{SECTION}/{plugin}");
+        let mut found = None;
+        // Shorter paths come first, and longer ones change a part of what is there.
+        for (at, setting) in &self.settings {
+            if at == SECTION {
+                found = member_of(&setting.value, plugin).cloned();
+            } else if *at == path {
+                found = Some(setting.value.clone());
+            } else if let Some(rest) = at.strip_prefix(&path).and_then(|r| r.strip_prefix('/')) {
+                let found = found.get_or_insert_with(|| Value::Object(Vec::new()));
+                put_in(found, rest, setting);
+            }
         }
-        // Longer paths come later, and are more specific.
-        let members = self.settings.iter().flat_map(|(path, s)| members(path, s));
-        let mut named = members.filter(|member| member.plugin == plugin && member.name == name);
-        named.next_back().map(|member| member.value.to_string())
+        found.filter(|value| *value != Value::Null)
     }
 
     /// Returns a setting without the plugins whose work the program does itself; `None` if it is
@@ -84,6 +99,39 @@ impl Config {
         let setting = self.settings.get(path);
         setting.is_some_and(|setting| setting.value == *value)
     }
+}
+
+fn member_of<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    let Value::Object(members) = value else {
+        return None;
+    };
+    let found = members.iter().find(|(known, _)| known == name);
+    found.map(|(_, located)| &located.value)
+}
+
+/// Sets the value at a path below `root`; what is in its way is replaced.
+fn put_in(root: &mut Value, path: &str, setting: &Setting) {
+    let mut place = root;
+    for name in path.split('/') {
+        if !matches!(place, Value::Object(_)) {
+            *place = Value::Object(Vec::new());
+        }
+        let Value::Object(members) = place else {
+            return;
+        };
+        let at = members.iter().position(|(known, _)| known == name);
+        let at = at.unwrap_or_else(|| {
+            let line = setting.line.unwrap_or(1);
+            let value = Value::Null;
+            members.push((name.to_owned(), Located { value, line }));
+            members.len() - 1
+        });
+        let Some((_, member)) = members.get_mut(at) else {
+            return;
+        };
+        place = &mut member.value;
+    }
+    *place = setting.value.clone();
 }
 
 /// Returns the members of plugins in a setting, which has all plugins, one plugin, or a single
@@ -222,7 +270,7 @@ mod tests {
         let examined = sources.examine();
         assert_eq!(examined.problems, []);
         let config = examined.config;
-        let of = |plugin, name| config.plugin_json(plugin, name);
+        let of = |plugin, name| config.plugin_member(plugin, name);
         assert_eq!(of("rest", "http_port").as_deref(), Some("8001"));
         assert_eq!(of("rest", "__required__").as_deref(), Some("true"));
         assert_eq!(of("dds", "__required__").or(of("rest", "x")), None);
@@ -240,7 +288,7 @@ mod tests {
     #[test]
     fn a_plugin_that_is_required_is_refused() {
         for text in [
-            "{plugins: {storage_manager: {__required__: true}}}",
+            "{plugins: {dds: {__required__: true}}}",
             "{plugins_loading: {enabled: true}, plugins: {rest: {http_port: 8000, __required__: true}}}",
         ] {
             let found = problems(text);
@@ -257,13 +305,33 @@ mod tests {
             "a session loads none"
         );
         for text in [
-            "{plugins: {storage_manager: {__required__: false}}}",
+            "{plugins: {dds: {__required__: false}}}",
             "{plugins: {rest: {http_port: 8000}}}",
             "{plugins: {}}",
             "{plugins_loading: {enabled: false}, plugins: {rest: {__required__: true}}}",
         ] {
             assert_eq!(problems(text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_parts_of_a_plugin_s_configuration_are_put_together() {
+        let text = "{plugins: {rest: {}, storage_manager: {storages: {a: {complete: true}}}}}";
+        let mut config = Config::from_json5(text).expect(text);
+        let json = |config: &Config| config.plugin_json("storage_manager");
+        let before = r#"{"storages":{"a":{"complete":true}}}"#;
+        assert_eq!(json(&config).as_deref(), Some(before));
+        for argument in [
+            "plugins/storage_manager/storages/a/complete:false",
+            "plugins/storage_manager/storages/b/volume:'memory'",
+        ] {
+            config.insert_argument(argument).expect(argument);
+        }
+        let after = r#"{"storages":{"a":{"complete":false},"b":{"volume":"memory"}}}"#;
+        assert_eq!(json(&config).as_deref(), Some(after));
+        assert_eq!(config.plugin_json("dds"), None);
+        let alone = Config::default().with("plugins/storage_manager/storages", "{}");
+        assert_eq!(json(&alone).as_deref(), Some(r#"{"storages":{}}"#));
     }
 
     #[test]

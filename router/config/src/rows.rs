@@ -595,5 +595,5 @@ rows! {
     "plugins_loading/search_dirs", Tree, "null", PLUGINS,
         "folders to look for plugins in";
     "plugins", Tree, "null", PLUGINS,
-        "the plugins, each with its configuration";
+        "the plugins, each with its configuration; `zondad` does the work of `rest` and `storage_manager`";
 }

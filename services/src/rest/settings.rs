@@ -116,7 +116,7 @@ impl Settings {
     pub fn warnings(&self, config: &Config) -> Vec<String> {
         let address = self.setup.address;
         let mut lines = Vec::new();
-        if self.key == LISTEN && config.plugin_json(PLUGIN, "http_port").is_some() {
+        if self.key == LISTEN && config.plugin_member(PLUGIN, "http_port").is_some() {
             lines.push(format!(
                 "`{PORT}`: has no effect: `{LISTEN}` goes before it"
             ));
@@ -144,7 +144,7 @@ pub(super) fn idle_members(config: &Config) -> Vec<String> {
         return Vec::new();
     };
     let mut lines = Vec::new();
-    if config.plugin_json(PLUGIN, "http_port").is_none() {
+    if config.plugin_member(PLUGIN, "http_port").is_none() {
         lines.push(format!(
             "`plugins/rest`: has no http_port, so there is no server; set {PORT}"
         ));
@@ -167,14 +167,14 @@ pub(super) fn idle_members(config: &Config) -> Vec<String> {
 pub(super) fn is_required(config: &Config) -> bool {
     match config.is_set(LISTEN) || config.is_set(REQUIRED) {
         true => is_true(config, REQUIRED),
-        false => config.plugin_json(PLUGIN, "__required__").as_deref() == Some("true"),
+        false => config.plugin_member(PLUGIN, "__required__").as_deref() == Some("true"),
     }
 }
 
 /// Returns the address that `plugins/rest/http_port` has: a port of every interface, as there, or a
 /// host with a port.
 fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> {
-    let Some(json) = config.plugin_json(PLUGIN, "http_port") else {
+    let Some(json) = config.plugin_member(PLUGIN, "http_port") else {
         return Ok(None);
     };
     let text = json.trim_matches('"');
