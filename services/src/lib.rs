@@ -12,6 +12,9 @@ pub mod http;
 mod metrics;
 #[cfg(feature = "http")]
 mod rest;
+pub mod sources;
+#[cfg(feature = "storage")]
+mod storage;
 #[cfg(feature = "http")]
 mod values;
 
@@ -83,6 +86,8 @@ pub const SERVICES: &[&dyn Service] = &[
     &metrics::Metrics,
     #[cfg(feature = "http")]
     &rest::Rest,
+    #[cfg(feature = "storage")]
+    &storage::StorageManager,
 ];
 
 /// The plugins of the reference whose work the services of this build do: their configurations are
@@ -90,6 +95,8 @@ pub const SERVICES: &[&dyn Service] = &[
 pub const PLUGINS: &[&str] = &[
     #[cfg(feature = "http")]
     "rest",
+    #[cfg(feature = "storage")]
+    "storage_manager",
 ];
 
 /// Checks the values of all services.

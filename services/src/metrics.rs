@@ -15,6 +15,7 @@ use zonda::session::{Sample, openmetrics};
 use zonda::{Config, Session, Wait};
 
 use crate::http::{Counts, Guard, Limits, Server, Setup};
+use crate::sources;
 use crate::values::{address_of, texts_of};
 use crate::{Running, Service, StartError};
 
@@ -111,6 +112,7 @@ where
     get(move |headers: HeaderMap| {
         let mut samples = session.info().metrics();
         samples.extend(counts.samples());
+        samples.extend(sources::samples(session.zid()));
         let (kind, text) = match prefers_prometheus(&headers) {
             true => (PROMETHEUS, prometheus(&openmetrics(&samples))),
             false => (OPENMETRICS, openmetrics(&samples)),

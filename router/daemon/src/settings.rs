@@ -39,7 +39,7 @@ impl DaemonArgs {
         let mut examined = sources.with_environment().for_router().examine();
         if let Err(error) = zonda_services::check(&examined.config) {
             examined.problems.push(Problem {
-                from: "configuration".to_owned(),
+                from: origin(&examined.config, &error.to_string()),
                 error: ConfigError::Combination {
                     reason: error.to_string(),
                 },
@@ -145,6 +145,18 @@ impl DaemonArgs {
         }
         lines
     }
+}
+
+/// Returns the origin of the first key that a line names in backticks, or of the section that it is set in.
+fn origin(config: &Config, line: &str) -> String {
+    let mut key = line.split('`').nth(1).unwrap_or_default();
+    while !config.is_set(key) {
+        match key.rsplit_once('/') {
+            Some((section, _)) => key = section,
+            None => break,
+        }
+    }
+    config.origin(key).to_string()
 }
 
 /// Returns a warning if a value is set that only sessions use; the daemon has no session.

@@ -277,10 +277,7 @@ fn a_check_ends_as_the_start_would() {
         (["-l", "tcp/127.0.0.1:0#iface=none77"], 1),
         (["-l", "unixsock-stream//no/such/folder/socket"], 1),
         (["-l", "tcp/127.0.0.1:0#ifac=lo"], 2),
-        (
-            ["--cfg", "plugins:{storage_manager: {__required__: true}}"],
-            2,
-        ),
+        (["--cfg", "plugins:{dds: {__required__: true}}"], 2),
     ] {
         let mut start = Daemon::start(&arguments);
         let mut check = Daemon::start(&[&arguments[..], &["--check-config"]].concat());

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Storages of the daemon, from its configuration to a kill.
+#![cfg(all(unix, feature = "storage"))]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use zonda::query::ConsolidationMode;
+use zonda::{Config, Session, Wait};
+
+/// A limit for steps that take no time.
+const SOON: Duration = Duration::from_secs(30);
+/// Rounds of a daemon that is killed; `ZONDA_KILLS` sets another number.
+const KILLS: usize = 5;
+
+/// A running daemon. Dropping it kills it.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(arguments: &[&str]) -> Daemon {
+        let mut daemon = Command::new(env!("CARGO_BIN_EXE_zondad"));
+        daemon.args(["-l", "tcp/127.0.0.1:0", "--no-multicast-scouting"]);
+        daemon.args(arguments).env_remove("ZONDA_STORAGE_ROOT");
+        let daemon = daemon
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Daemon(daemon.spawn().unwrap())
+    }
+
+    /// Reads its lines up to its address, and connects.
+    fn connect(&mut self) -> Session {
+        let out = BufReader::new(self.0.stdout.take().unwrap());
+        let mut lines = out.lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.strip_prefix("listening on ")?.to_owned()));
+        let Some(address) = address else {
+            panic!("it ended without an address: {}", self.end().1);
+        };
+        let config = Config::client([address]).with("scouting/multicast/enabled", "false");
+        zonda::open(config).wait().unwrap()
+    }
+
+    /// Waits until it ends; returns its exit code and its standard error.
+    fn end(&mut self) -> (Option<i32>, String) {
+        let mut text = String::new();
+        self.0
+            .stderr
+            .as_mut()
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        (self.0.wait().unwrap().code(), text)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // An error means that the daemon has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A folder that is deleted when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("zondad-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    /// Returns the argument of a storage in this folder.
+    fn storage(&self) -> String {
+        let dir = self.0.to_str().unwrap();
+        format!(
+            "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', \
+             volume: {{id: 'redb', dir: {dir:?}}}}}}}}}"
+        )
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // An error leaves it in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Writes a value, or a deletion; returns true if it was acknowledged.
+fn write(session: &Session, key: &str, value: Option<&str>) -> bool {
+    let replies = match value {
+        Some(value) => session
+            .get(format!("{key}?_write=put"))
+            .payload(value)
+            .timeout(SOON)
+            .wait(),
+        None => session
+            .get(format!("{key}?_write=delete"))
+            .timeout(SOON)
+            .wait(),
+    };
+    let reply = replies.ok().and_then(|replies| replies.recv().ok());
+    reply.is_some_and(|reply| reply.result().is_ok())
+}
+
+fn read(session: &Session) -> BTreeMap<String, String> {
+    let replies = session
+        .get("demo/**")
+        .consolidation(ConsolidationMode::None)
+        .timeout(SOON);
+    let each = replies.wait().unwrap();
+    let each = each.iter().map(|reply| {
+        let sample = reply.result().unwrap();
+        let value = sample.payload().try_to_string().unwrap().into_owned();
+        (sample.key_expr().to_string(), value)
+    });
+    each.collect()
+}
+
+/// Acknowledged writes, and the one write that may be there or not.
+#[derive(Default)]
+struct Acknowledged {
+    state: BTreeMap<String, String>,
+    open: Option<(String, Option<String>)>,
+    count: usize,
+}
+
+/// Writes until the daemon is gone.
+fn write_on(session: &Session, acknowledged: &Mutex<Acknowledged>, round: usize) {
+    for number in 0.. {
+        let key = format!("demo/{}", number % 37);
+        let value = (number % 5 != 4).then(|| format!("{round} {number}"));
+        let open = (key.clone(), value.clone());
+        acknowledged.lock().unwrap().open = Some(open);
+        if !write(session, &key, value.as_deref()) {
+            return;
+        }
+        let mut acknowledged = acknowledged.lock().unwrap();
+        acknowledged.open = None;
+        acknowledged.count += 1;
+        match value {
+            Some(value) => drop(acknowledged.state.insert(key, value)),
+            None => drop(acknowledged.state.remove(&key)),
+        }
+    }
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new("kill");
+    let rounds = std::env::var("ZONDA_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok());
+    let acknowledged = Mutex::new(Acknowledged::default());
+    for round in 0..rounds.unwrap_or(KILLS) {
+        let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+        let session = daemon.connect();
+        let found = read(&session);
+        let mut expected = acknowledged.lock().unwrap();
+        if let Some((key, value)) = expected.open.take()
+            && found.get(&key) != expected.state.get(&key)
+        {
+            assert_eq!(found.get(&key), value.as_ref(), "{key} has neither value");
+            match value {
+                Some(value) => drop(expected.state.insert(key, value)),
+                None => drop(expected.state.remove(&key)),
+            }
+        }
+        assert_eq!(found, expected.state, "round {round}");
+        expected.count = 0;
+        drop(expected);
+        std::thread::scope(|scope| {
+            scope.spawn(|| write_on(&session, &acknowledged, round));
+            let start = Instant::now();
+            while acknowledged.lock().unwrap().count < 10 + 13 * (round % 7) {
+                assert!(start.elapsed() < SOON, "writes are not acknowledged");
+                std::thread::yield_now();
+            }
+            daemon.0.kill().unwrap();
+            daemon.0.wait().unwrap();
+            // The writer may wait for its answer.
+            session.close().wait().unwrap_or_default();
+        });
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_one_line() {
+    let folder = Folder::new("wrong");
+    for (argument, words) in [
+        (
+            "plugins/storage_manager/storages/disk/replication:{}",
+            "is not supported",
+        ),
+        (
+            "plugins/storage_manager/storages/disk/volume:'s3'",
+            "expected one of memory",
+        ),
+        ("timestamping/enabled:false", "set it to true"),
+    ] {
+        let storage = folder.storage();
+        for check in [&["--check-config"][..], &[]] {
+            let arguments = [&["--cfg", &storage, "--cfg", argument], check].concat();
+            let mut daemon = Daemon::start(&arguments);
+            let mut text = String::new();
+            daemon
+                .0
+                .stdout
+                .as_mut()
+                .unwrap()
+                .read_to_string(&mut text)
+                .unwrap();
+            let (code, errors) = daemon.end();
+            let text = text + &errors;
+            assert_eq!(code, Some(2), "{text}");
+            assert!(text.contains(words) && text.lines().count() == 1, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_second_daemon_on_one_folder_is_refused() {
+    let folder = Folder::new("second");
+    let mut first = Daemon::start(&["--cfg", &folder.storage()]);
+    let _session = first.connect();
+    let (code, errors) = Daemon::start(&["--cfg", &folder.storage()]).end();
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(
+        errors.contains("in use") && errors.contains("storage disk"),
+        "{errors}"
+    );
+    // One that may do without its storages runs on.
+    let optional = "plugins/storage_manager/__required__:false";
+    let mut third = Daemon::start(&["--cfg", &folder.storage(), "--cfg", optional]);
+    assert_eq!(read(&third.connect()), BTreeMap::new());
+}
