@@ -166,11 +166,7 @@ fn the_references_flags_never_stop_it() {
     router.after("listening on ");
     router.stop();
     let warnings: Vec<String> = router.errors.iter().collect();
-    for flag in [
-        "--plugin rest",
-        "--plugin-search-dir",
-        "--stats",
-    ] {
+    for flag in ["--plugin rest", "--plugin-search-dir", "--stats"] {
         let about = warnings
             .iter()
             .filter(|w| w.starts_with(&format!("warning: {flag}")))

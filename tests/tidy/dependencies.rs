@@ -74,7 +74,7 @@ const ARROWS: [(&str, &str, &[&str]); 22] = [
             "zonda-transport",
         ],
     ),
-("zonda-volume", "services/volume", &["zonda-codec"]),
+    ("zonda-volume", "services/volume", &["zonda-codec"]),
     (
         "zonda-storage",
         "services/storage",

@@ -21,9 +21,9 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
 pub(crate) use self::session::{Reading, Session, Writing};
 
+pub use self::credentials::ServerCertificate;
 #[cfg(feature = "quic")]
 pub(super) use self::credentials::{CertificateFault, QuicHandshakeParameters};
-pub use self::credentials::ServerCertificate;
 pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::names::names;
