@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use zonda_codec::key_expr::{intersects, validate};
 use zonda_codec::{
     Declaration, Declare, Encode, Mapping, NetworkMessage, NodeId, Priority, Push, PushBody,
-    Reader, Timestamp, TransportMessage, WhatAmI, WireExpr, ZSlice, ZenohId,
+    Reader, Timestamp, TransportMessage, TsStack, WhatAmI, WireExpr, ZSlice, ZenohId,
 };
 use zonda_router::config::Config;
 use zonda_router::node::{End, Node};
@@ -275,12 +275,33 @@ fn source_key(expr: &WireExpr<'_>) -> Option<String> {
     Some(format!("{scope}{}", expr.suffix)).filter(|key| validate(key).is_ok())
 }
 
+/// Asserts that a stack has the record of a router behind those that it had, if it collects them.
+fn compare_stacks(sent: TsStack<'_>, came: TsStack<'_>) {
+    let before: Vec<_> = sent.entries().collect();
+    let after: Vec<_> = came.entries().collect();
+    let records = match sent.collects(TsStack::ROUTE) && before.len() < TsStack::RECORDS_MAX {
+        true => 1,
+        false => 0,
+    };
+    assert_eq!(
+        (came.conf(), after.len()),
+        (sent.conf(), before.len() + records)
+    );
+    let (same, added) = after.split_at(before.len());
+    assert_eq!(same, before);
+    assert!(added.iter().all(|(flags, _)| *flags == TsStack::ROUTE));
+}
+
 /// Asserts that `came` equals `sent`; a router with the id in `stamps` has added a timestamp to a
-/// sample without one or with one in the future.
+/// sample without one or with one in the future, and each router its record to a time-stamp stack.
 fn compare(sent: &Sample<'_>, came: &Sample<'_>, stamps: Option<ZenohId>) {
     let (key, mut push) = (sent.0.clone(), sent.1);
     push.wire_expr = came.1.wire_expr;
     push.node_id = NodeId::ITSELF;
+    if let (Some(before), Some(after)) = (push.ts_stack, came.1.ts_stack) {
+        compare_stacks(before, after);
+        push.ts_stack = Some(after);
+    }
     if let (PushBody::Put(put), PushBody::Put(other)) = (&mut push.body, &came.1.body)
         && let Some(zid) = stamps
         && put.timestamp.is_none_or(|stamp| stamp.time().0 >> 63 == 1)

@@ -470,6 +470,14 @@ fn a_check_warns_of_a_server_that_is_open_to_strangers() {
             "services/http/open to true",
         ),
         (
+            [
+                "--cfg",
+                ":{plugins:{rest:{http_port:8000}},access_control:{enabled:true,rules:[],subjects:[],policies:[]}}",
+            ],
+            2,
+            "could read and write every key, past access_control",
+        ),
+        (
             ["--cfg", "services/http/auth/dictionary_file:'/no/file'"],
             0,
             "",

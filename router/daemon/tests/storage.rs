@@ -81,7 +81,7 @@ impl Folder {
     fn storage(&self) -> String {
         let dir = self.0.to_str().unwrap();
         format!(
-            "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', \
+            "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
              volume: {{id: 'redb', dir: {dir:?}}}}}}}}}"
         )
     }

@@ -99,7 +99,7 @@ mod tests {
             ("seconds=0;key=a", "1 to 3600 seconds"),
             ("seconds=3601;key=a", "1 to 3600 seconds"),
             ("seconds=x;key=a", "1 to 3600 seconds"),
-            ("seconds=1;key=/a", "begin"),
+            ("seconds=1;key=/a", "empty chunk"),
         ] {
             let error = AskedTrace::read(text).expect_err(text);
             assert!(error.contains(fault), "{text}: {error}");

@@ -71,12 +71,12 @@ impl Settings {
         let tls = tls.map_err(|text| StartError::Config(format!("`{TLS}`: {text}")))?;
         // Clients that have to show a certificate are no strangers.
         let is_closed = credentials.is_some() || (tls.is_some() && config.settings().tls_mtls);
-        let is_open = key == PORT || is_true(config, OPEN);
-        if !is_closed && !address.ip().to_canonical().is_loopback() && !is_open {
-            return Err(StartError::Config(format!(
-                "`{LISTEN}`: other machines reach {address}, and could read and write every key: set {USERS} or {TOKENS}, or {OPEN} to true"
-            )));
-        }
+        let reach = Reach {
+            key,
+            address,
+            is_closed,
+        };
+        reach.check(config)?;
         let number = |name: &str| number_of(config, &format!("services/http/limits/{name}"));
         let count = |name: &str| usize::try_from(number(name)).unwrap_or(usize::MAX);
         let default = config.settings().query_timeout;
@@ -160,6 +160,34 @@ pub(super) fn idle_members(config: &Config) -> Vec<String> {
     });
     lines.extend(idle);
     lines
+}
+
+/// Place of the server, and who may use it.
+struct Reach {
+    key: &'static str,
+    address: SocketAddr,
+    /// True if only clients with credentials or certificates are served.
+    is_closed: bool,
+}
+
+impl Reach {
+    /// Refuses a server that strangers reach, unless it is wanted. The reference's key opens it to
+    /// every machine, but not past the rules of access control, which do not apply to its clients.
+    fn check(&self, config: &Config) -> Result<(), StartError> {
+        let Reach { key, address, .. } = self;
+        let has_rules = config.settings().access_enabled;
+        let is_wanted = is_true(config, OPEN) || (*key == PORT && !has_rules);
+        if self.is_closed || address.ip().to_canonical().is_loopback() || is_wanted {
+            return Ok(());
+        }
+        let past = match has_rules {
+            true => ", past access_control",
+            false => "",
+        };
+        Err(StartError::Config(format!(
+            "`{key}`: other machines reach {address}, and could read and write every key{past}: set {USERS} or {TOKENS}, or {OPEN} to true"
+        )))
+    }
 }
 
 /// Returns true if the node shall not start without the server. The reference's key has a default

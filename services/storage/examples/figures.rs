@@ -32,8 +32,9 @@ fn main() -> zonda::Result<()> {
         let config = Config::router().listen(["tcp/127.0.0.1:0"]);
         let config = config.with("scouting/multicast/enabled", "false");
         let session = zonda::open(config).wait()?;
-        let json =
-            format!(r#"{{"storages": {{"s": {{"key_expr": "k/**", "volume": {volume}}}}}}}"#);
+        let json = format!(
+            r#"{{"storages": {{"s": {{"key_expr": "k/**", "write_queries": true, "volume": {volume}}}}}}}"#
+        );
         let storages = Storages::start(&session, &json)?;
         let puts = match volume.contains("each") {
             true => PUTS / 100,

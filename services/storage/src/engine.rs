@@ -47,6 +47,8 @@ pub struct Engine {
     pub answers: Arc<Answers>,
     pub period: Duration,
     pub lifespan: Duration,
+    /// True if queries may change what is stored.
+    pub write_queries: bool,
     pub progress: Progress,
 }
 
@@ -272,6 +274,12 @@ impl Engine {
 
     /// Stores what a query brings, and answers once it is on the disk.
     fn write(&mut self, active: Active, write: &str) {
+        if !self.write_queries {
+            return self.refuse(
+                active,
+                "it takes no writes by query: its `write_queries` is not true",
+            );
+        }
         let key = active.query.key_expr().clone();
         let payload = active.query.payload();
         let value = match (write, payload) {

@@ -14,10 +14,11 @@
 //! `garbage_collection/lifespan`, and across restarts if the volume is durable.
 //!
 //! # Writes that are answered
-//! A query with the parameter `_write=put` and a payload, or `_write=delete`, stores as a put or a
-//! delete does, and is answered once the change is on the disk: with a reply on the key, without
-//! payload, that has the timestamp of the change. An error reply means that the change may be lost.
-//! The change is not published to subscribers.
+//! With `write_queries: true`, a query with the parameter `_write=put` and a payload, or
+//! `_write=delete`, stores as a put or a delete does, and is answered once the change is on the disk:
+//! with a reply on the key, without payload, that has the timestamp of the change. An error reply
+//! means that the change may be lost. The change is not published to subscribers. It is off by
+//! default, because access control judges such a query as a query, and not as a put.
 
 mod admin;
 mod answers;

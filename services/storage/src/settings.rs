@@ -23,10 +23,11 @@ const MEMBERS: [&str; 5] = [
     "storages",
 ];
 const VOLUME_MEMBERS: [&str; 4] = ["backend", "__path__", "__required__", "private"];
-const STORAGE_MEMBERS: [&str; 7] = [
+const STORAGE_MEMBERS: [&str; 8] = [
     "key_expr",
     "strip_prefix",
     "complete",
+    "write_queries",
     "volume",
     "garbage_collection",
     "replication",
@@ -55,6 +56,8 @@ pub struct StorageSettings {
     pub key: KeyExpr<'static>,
     pub strip_prefix: Option<String>,
     pub complete: bool,
+    /// True if queries may change what is stored.
+    pub write_queries: bool,
     /// Name of the volume.
     pub volume: String,
     /// Name of what the volume is made of.
@@ -275,6 +278,7 @@ fn read_storage(
         key,
         strip_prefix,
         complete: storage.flag("complete")?,
+        write_queries: storage.flag("write_queries")?,
         volume: volume.name,
         backend: volume.backend,
         options: volume.options,

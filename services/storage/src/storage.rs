@@ -81,6 +81,7 @@ impl Storage {
             answers: Arc::clone(answers),
             period: settings.period,
             lifespan: settings.lifespan,
+            write_queries: settings.write_queries,
             progress: Progress::default(),
         };
         let mut storage = Storage {

@@ -106,7 +106,7 @@ impl Folder {
     fn redb(&self, more: &str) -> String {
         let dir = self.0.to_str().unwrap();
         format!(
-            r#"{{"storages": {{"disk": {{"key_expr": "demo/**", "strip_prefix": "demo", "complete": true,
+            r#"{{"storages": {{"disk": {{"key_expr": "demo/**", "strip_prefix": "demo", "complete": true, "write_queries": true,
                  "volume": {{"id": "redb", "dir": {dir:?} {more}}}}}}}}}"#
         )
     }
@@ -269,6 +269,17 @@ fn a_write_is_answered_once_it_is_stored() {
         let refused = write(selector, payload);
         assert!(refused.contains(words), "{refused}");
     }
+}
+
+#[test]
+fn queries_change_nothing_unless_the_storage_says_so() {
+    let scene = Scene::new(MEMORY);
+    let get = scene.client.get("demo/a?_write=put").payload("1");
+    let reply = get.wait().unwrap().recv().unwrap();
+    let error = reply.result().expect_err("it is refused");
+    let text = error.payload().try_to_string().unwrap();
+    assert!(text.contains("`write_queries` is not true"), "{text}");
+    assert_eq!(scene.get("demo/a"), [""; 0]);
 }
 
 #[test]

@@ -128,7 +128,8 @@ fn scene() -> Scene {
     let config = config.with("scouting/multicast/enabled", "false");
     let session = zonda::open(config).wait().unwrap();
     let mood = Moody::default();
-    let json = r#"{"storages": {"s": {"key_expr": "demo/**", "volume": "moody"}}}"#;
+    let json =
+        r#"{"storages": {"s": {"key_expr": "demo/**", "volume": "moody", "write_queries": true}}}"#;
     let storages = Storages::start_with(&session, json, &[&mood]).unwrap();
     Scene {
         storages,

@@ -280,7 +280,7 @@ impl Rules {
         let steps = short.map(|(rule, own)| (distance(own.as_str(), wanted), rule, own));
         let (steps, rule, own) = steps.min_by_key(|(steps, ..)| *steps)?;
         let id = rule.id();
-        (steps <= 2.max(wanted.len() / 4))
+        (steps <= 3.max(wanted.len() / 4))
             .then(|| format!("rule {id:?} allows it on {own}: is {key} meant, or misspelt?"))
     }
 
@@ -497,8 +497,8 @@ mod tests {
             (
                 "u1",
                 MessageKind::Put,
-                "demon/a/b",
-                "rule \"data\" allows it on demo/**: is demon/a/b meant, or misspelt?",
+                "demos/a",
+                "rule \"data\" allows it on demo/**: is demos/a meant, or misspelt?",
             ),
             (
                 "u1",
