@@ -5,6 +5,7 @@
 //! that the node's lock is held briefly; the node sends them.
 
 pub(crate) mod answer;
+pub(crate) mod asker;
 pub(crate) mod config_space;
 pub(crate) mod explanation;
 pub(crate) mod graph;

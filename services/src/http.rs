@@ -12,6 +12,7 @@ mod counts;
 mod credentials;
 mod guard;
 mod line;
+mod serving;
 #[cfg_attr(not(feature = "https"), path = "http/no_tls.rs")]
 mod tls;
 
@@ -40,6 +41,7 @@ pub use counts::Counts;
 pub use credentials::Credentials;
 pub use guard::Guard;
 pub use line::Line;
+pub(crate) use serving::Serving;
 pub use tls::Tls;
 
 use guard::RequestHead;

@@ -6,13 +6,13 @@
 //!
 //! [`SERVICES`] lists them; a daemon calls [`start_all`] once its node runs.
 
+mod counters;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "http")]
 mod metrics;
 #[cfg(feature = "http")]
 mod rest;
-pub mod sources;
 #[cfg(feature = "storage")]
 mod storage;
 #[cfg(feature = "http")]
@@ -20,6 +20,8 @@ mod values;
 
 use zonda::session::Sample;
 use zonda::{Config, Session};
+
+pub use counters::Counters;
 
 /// Error of a service that did not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +61,18 @@ pub trait Service: Sync {
     ///
     /// # Errors
     /// The reason, in one line.
-    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError>;
+    fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError>;
+}
+
+/// Surroundings of a service that starts.
+#[derive(Debug)]
+pub struct Start<'s> {
+    /// Session of the service.
+    pub session: &'s Session,
+    /// Configuration of the daemon.
+    pub config: &'s Config,
+    /// Counters of the daemon's services, to which it adds its own.
+    pub counters: &'s Counters,
 }
 
 /// A service that runs. Dropping it stops it.
@@ -104,8 +117,16 @@ pub const PLUGINS: &[&str] = &[
 /// # Errors
 /// The first wrong value, or a service that this build does not have.
 pub fn check(config: &Config) -> Result<(), StartError> {
+    wanted(config).map(|_| ())
+}
+
+/// Returns the services that the configuration asks for, with the errors of [`check`].
+fn wanted(config: &Config) -> Result<Vec<&'static dyn Service>, StartError> {
+    let mut wanted = Vec::new();
     for service in SERVICES {
-        service.is_wanted(config)?;
+        if service.is_wanted(config)? {
+            wanted.push(*service);
+        }
     }
     let is_here = |name: &str| SERVICES.iter().any(|service| service.name() == name);
     for name in ["metrics", "http"] {
@@ -115,7 +136,7 @@ pub fn check(config: &Config) -> Result<(), StartError> {
             return Err(StartError::Config(text));
         }
     }
-    Ok(())
+    Ok(wanted)
 }
 
 /// Returns warnings about the configurations of services, one line each.
@@ -133,15 +154,17 @@ pub fn start_all<E: Into<zonda::Error>>(
     config: &Config,
     mut session: impl FnMut() -> Result<Session, E>,
 ) -> Result<Vec<Box<dyn Running>>, StartError> {
-    check(config)?;
+    let counters = Counters::default();
     let mut running = Vec::new();
-    for service in SERVICES {
-        if !service.is_wanted(config)? {
-            continue;
-        }
+    for service in wanted(config)? {
         // The service keeps a clone of its session for as long as it runs.
         let session = session().map_err(|error| StartError::System(error.into().to_string()))?;
-        match service.start(&session, config) {
+        let start = Start {
+            session: &session,
+            config,
+            counters: &counters,
+        };
+        match service.start(&start) {
             Ok(started) => running.push(started),
             Err(error) if service.is_required(config) => return Err(error),
             Err(error) => tracing::warn!("{error}; `__required__` is false, so the node runs on"),

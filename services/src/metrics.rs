@@ -11,13 +11,12 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
-use zonda::session::{Sample, openmetrics};
-use zonda::{Config, Session, Wait};
+use zonda::Config;
+use zonda::session::openmetrics;
 
-use crate::http::{Counts, Guard, Limits, Server, Setup};
-use crate::sources;
+use crate::http::{Counts, Guard, Limits, Server, Serving, Setup};
 use crate::values::{address_of, texts_of};
-use crate::{Running, Service, StartError};
+use crate::{Running, Service, Start, StartError};
 
 /// Key of the address, and that of names by which clients may reach it.
 const LISTEN: &str = "services/metrics/listen";
@@ -36,12 +35,6 @@ Zonda, a router of the Zenoh protocol
 /// The service.
 pub(crate) struct Metrics;
 
-/// The service while it runs.
-struct Serving {
-    server: Server,
-    session: Session,
-}
-
 impl Service for Metrics {
     fn name(&self) -> &'static str {
         "metrics"
@@ -51,13 +44,14 @@ impl Service for Metrics {
         Ok(address(config)?.is_some())
     }
 
-    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError> {
+    fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
+        let config = start.config;
         let address =
             address(config)?.ok_or_else(|| StartError::Config(format!("`{LISTEN}` is not set")))?;
         let counts = Arc::new(Counts::default());
         let routes = Router::new()
             .route("/", get(|| async { INDEX }))
-            .route("/metrics", route(session.clone(), Arc::clone(&counts)))
+            .route("/metrics", route(start, Arc::clone(&counts)))
             .fallback(|| async { (StatusCode::NOT_FOUND, "not found; / lists what is here\n") });
         let guard = Guard {
             hosts: texts_of(config, HOSTS),
@@ -72,30 +66,10 @@ impl Service for Metrics {
         let server = Server::start(setup, routes, counts)
             .map_err(|error| StartError::System(format!("`{LISTEN}`: {error}")))?;
         Ok(Box::new(Serving {
+            name: self.name(),
             server,
-            session: session.clone(),
+            session: start.session.clone(),
         }))
-    }
-}
-
-impl Running for Serving {
-    fn name(&self) -> &'static str {
-        Metrics.name()
-    }
-
-    fn status(&self) -> String {
-        self.server.status()
-    }
-
-    fn metrics(&self) -> Vec<Sample> {
-        self.server.counts().samples()
-    }
-
-    fn stop(self: Box<Self>) {
-        let Serving { server, session } = *self;
-        server.stop();
-        // A failure is ignored: the node may be closed already.
-        let _ = session.close().wait();
     }
 }
 
@@ -105,14 +79,15 @@ fn address(config: &Config) -> Result<Option<SocketAddr>, StartError> {
 }
 
 /// Returns the route of `/metrics`.
-pub(crate) fn route<S>(session: Session, counts: Arc<Counts>) -> MethodRouter<S>
+pub(crate) fn route<S>(start: &Start<'_>, counts: Arc<Counts>) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,
 {
+    let (session, others) = (start.session.clone(), start.counters.clone());
     get(move |headers: HeaderMap| {
         let mut samples = session.info().metrics();
         samples.extend(counts.samples());
-        samples.extend(sources::samples(session.zid()));
+        samples.extend(others.samples());
         let (kind, text) = match prefers_prometheus(&headers) {
             true => (PROMETHEUS, prometheus(&openmetrics(&samples))),
             false => (OPENMETRICS, openmetrics(&samples)),

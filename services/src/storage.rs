@@ -2,14 +2,11 @@
 
 //! Service `storage`: the storages of `plugins/storage_manager`.
 
-use std::sync::Arc;
-
 use zonda::session::Sample;
 use zonda::{Config, Session, Wait};
 use zonda_storage::{Counters, SECTION, StorageError, Storages};
 
-use crate::sources::{Source, register};
-use crate::{Running, Service, StartError};
+use crate::{Running, Service, Start, StartError};
 
 /// The service.
 pub(crate) struct StorageManager;
@@ -17,14 +14,8 @@ pub(crate) struct StorageManager;
 /// The service while it runs.
 struct Serving {
     storages: Storages,
-    counters: Arc<Counters>,
+    counters: Counters,
     session: Session,
-}
-
-impl Source for Counters {
-    fn samples(&self) -> Vec<Sample> {
-        Counters::samples(self)
-    }
 }
 
 impl From<StorageError> for StartError {
@@ -60,11 +51,17 @@ impl Service for StorageManager {
         zonda_storage::is_required(&json)
     }
 
-    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError> {
+    fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
+        let (session, config) = (start.session, start.config);
         let json = config.plugin_json("storage_manager").unwrap_or_default();
-        let storages = Storages::start(session, &json)?;
-        let counters = Arc::new(storages.counters());
-        register(session.zid(), &counters);
+        let mut storages = Storages::start(session, &json)?;
+        let settings = config.settings();
+        if settings.adminspace_enabled && settings.adminspace_readable {
+            storages.answer_status(session)?;
+        }
+        let counters = storages.counters();
+        let of_all = counters.clone();
+        start.counters.add(move || of_all.samples());
         Ok(Box::new(Serving {
             storages,
             counters,

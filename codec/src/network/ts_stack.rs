@@ -159,23 +159,18 @@ impl TsStackBuf {
         }
         // the number may have been written longer than it needs to be
         let front = self.raw.len() - records.remaining();
-        let mut number = Vec::with_capacity(2);
-        push_vle(&mut number, count + 1);
-        self.raw.splice(1..front, number);
-        self.raw.push(flags);
-        push_vle(&mut self.raw, time.len());
-        self.raw.extend_from_slice(time);
+        let number = count as u64 + 1;
+        let end = 1 + vle_len(number) + records.remaining();
+        self.raw
+            .splice(1..front, std::iter::repeat_n(0, vle_len(number)));
+        self.raw.resize(end + len, 0);
+        let written = Writer::new(&mut self.raw[1..]).vle(number);
+        let mut record = Writer::new(&mut self.raw[end..]);
+        let written = written.and_then(|()| record.u8(flags));
+        let written = written.and_then(|()| record.bytes_vle(time));
+        debug_assert!(written.is_ok(), "the bytes of the record are there");
         true
     }
-}
-
-/// Appends a number in wire form.
-fn push_vle(bytes: &mut Vec<u8>, mut value: usize) {
-    while value > 0x7f {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ use zonda_codec::KeyExpr;
 use zonda_transport::log_limit::LogLimit;
 
 use crate::{
-    admin::question::{AdminQuestion, AdminReply, JSON},
+    admin::{
+        asker::Asker,
+        question::{AdminQuestion, AdminReply, JSON},
+    },
     config::{Flow, MessageKind, Settings, reloaded_keys},
-    filter::{Message, Neighbourhood},
     node::shared::Shared,
 };
 
@@ -51,30 +53,6 @@ pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminRepl
     values.filter_map(reply).collect()
 }
 
-/// Node that writes, for the log, and its rights.
-pub(crate) struct Writer {
-    pub(crate) name: String,
-    /// The reason for which access control denies it puts on the key.
-    pub(crate) denied: Option<String>,
-}
-
-impl Writer {
-    /// Describes the neighbour that sent a query; `None` for this node's own session.
-    pub(crate) fn of(neighbour: Option<&Neighbourhood>, key: &KeyExpr<'_>) -> Writer {
-        let Some(neighbour) = neighbour else {
-            let name = "this node".to_owned();
-            return Writer { name, denied: None };
-        };
-        let (flow, kind) = (Flow::Ingress, MessageKind::Put);
-        let effects = neighbour.effects(Message { flow, kind, key });
-        let mut denied = effects.into_iter().filter(|effect| effect.is_denied);
-        Writer {
-            name: neighbour.peer.zid.to_string(),
-            denied: denied.next().map(|effect| effect.text),
-        }
-    }
-}
-
 /// Writes the value of a key, or an object with those of several, as far as the node takes them over.
 ///
 /// # Errors
@@ -83,13 +61,13 @@ pub(crate) fn write_config(
     node: &Shared,
     asked: &AdminQuestion,
     root: &KeyExpr<'_>,
-    writer: &Writer,
+    asker: &Asker,
 ) -> Result<AdminReply, String> {
     if !node.settings.adminspace_writable {
         let reason = "the configuration may not be written: adminspace/permissions/write is false";
         return Err(reason.into());
     }
-    if let Some(denied) = &writer.denied {
+    if let Some(denied) = asker.denied(Flow::Ingress, MessageKind::Put, &asked.key) {
         return Err(format!(
             "a write needs the right to put on the key: {denied}"
         ));
@@ -120,7 +98,7 @@ pub(crate) fn write_config(
     static LIMIT: LogLimit = LogLimit::new();
     let is_change = !reloaded.changed.is_empty();
     if let Some(left_out) = is_change.then(|| LIMIT.admit(Instant::now())).flatten() {
-        let (who, changed) = (&writer.name, reloaded.changed.join(", "));
+        let (who, changed) = (asker.name(), reloaded.changed.join(", "));
         tracing::warn!(
             "{who} has changed the configuration through the admin space: {changed}{left_out}"
         );

@@ -31,10 +31,10 @@ const ONWARD_MAX: usize = 256;
 const DECLARED_MAX: usize = 64;
 
 /// Most keys that are compared with the key of a message which no declared key meets.
-const COMPARED_MAX: usize = 4096;
+const COMPARED_MAX: usize = 1024;
 
 /// Longest key that is compared.
-const COMPARED_LENGTH_MAX: usize = 256;
+const COMPARED_LENGTH_MAX: usize = 128;
 
 /// Number of the most similar keys that a reply names.
 const NEAREST: usize = 3;
@@ -118,6 +118,14 @@ impl Asked {
         }
     }
 
+    /// Returns the kind of declarations by which entities ask for it.
+    fn declarations(&self) -> MessageKind {
+        match self.kind {
+            MessageKind::Query => MessageKind::DeclareQueryable,
+            _ => MessageKind::DeclareSubscriber,
+        }
+    }
+
     fn message(&self, flow: Flow) -> Message<'_> {
         let (kind, key) = (self.kind, &self.key);
         Message { flow, kind, key }
@@ -132,6 +140,8 @@ enum Step {
     Declared(u32),
     /// Explain the filters of the neighbours that are left.
     Filters(Vec<FaceId>),
+    /// Explain those of the sender about the declared key with this number.
+    Announced(usize),
 }
 
 /// Explanation that is under way.
@@ -147,6 +157,9 @@ pub(crate) struct Explaining {
     /// The most similar ones of the other keys, each with its distance.
     nearest: Vec<(usize, Value)>,
     compared: usize,
+    /// The first of the declared keys, while the filters keep all of them from the sender, whose
+    /// publisher or querier then sends nothing.
+    unannounced: Option<Value>,
 }
 
 impl Explaining {
@@ -174,6 +187,7 @@ impl Explaining {
             declared: Vec::new(),
             nearest: Vec::new(),
             compared: 0,
+            unannounced: None,
         })
     }
 
@@ -203,8 +217,20 @@ impl Explaining {
                     let described = self.describe(node, face);
                     self.described.extend(described);
                 }
-                None => return self.reply(node, root),
+                None => self.step = Step::Announced(0),
             },
+            Step::Announced(place) => {
+                let place = *place;
+                let Some(row) = self.declared.get(place) else {
+                    return self.reply(node, root);
+                };
+                let denied = self.denied_announcement(node, row);
+                self.step = Step::Announced(match denied {
+                    Some(_) => place + 1,
+                    None => DECLARED_MAX,
+                });
+                self.unannounced = denied.map(|one| self.unannounced.take().unwrap_or(one));
+            }
         }
         None
     }
@@ -264,10 +290,6 @@ impl Explaining {
     /// Describes declarations of the destination that meet the key, and that the filters have
     /// refused.
     fn refused(&self, node: &Shared) -> Vec<Value> {
-        let (kind, judged) = match self.asked.takers() {
-            Kind::Queryable => (Kind::Queryable, MessageKind::DeclareQueryable),
-            Kind::Subscriber | Kind::Token => (Kind::Subscriber, MessageKind::DeclareSubscriber),
-        };
         let (found, keys) = {
             let state = node.state.lock();
             let face = self.asked.to.and_then(|to| face_of(&state, &to));
@@ -275,12 +297,12 @@ impl Explaining {
             let Some(found) = Neighbourhood::of(&state, face) else {
                 return Vec::new();
             };
-            (found, refused_keys(&state, face, kind))
+            (found, refused_keys(&state, face, self.asked.takers()))
         };
         let keys = keys.iter().filter_map(|key| KeyExpr::new(&**key).ok());
         let meeting = keys.filter(|key| key.intersects(&self.asked.key));
         let described = meeting.take(NEAREST).map(|key| {
-            let (flow, kind) = (Flow::Ingress, judged);
+            let (flow, kind) = (Flow::Ingress, self.asked.declarations());
             let effects = found.effects(Message {
                 flow,
                 kind,
@@ -291,37 +313,22 @@ impl Explaining {
         described.collect()
     }
 
-    /// Describes a matching declaration if the filters keep all of them from the sender, whose
-    /// publisher or querier then sends nothing.
-    fn unannounced(&self, from: &Neighbourhood) -> Option<Value> {
-        let kind = match self.asked.takers() {
-            Kind::Queryable => MessageKind::DeclareQueryable,
-            Kind::Subscriber | Kind::Token => MessageKind::DeclareSubscriber,
-        };
-        let mut first = None;
-        for row in &self.declared {
-            let key = KeyExpr::new(row["key"].as_str()?).ok()?;
-            let effects = from.effects(Message {
-                flow: Flow::Egress,
-                kind,
-                key: &key,
-            });
-            if !effects.iter().any(|effect| effect.is_denied) {
-                return None;
-            }
-            first.get_or_insert_with(
-                || json!({"key": key.as_str(), "effects": effects_json(effects)}),
-            );
-        }
-        first
+    /// Describes a declared key if the filters keep it from the sender.
+    fn denied_announcement(&self, node: &Shared, row: &Value) -> Option<Value> {
+        let from = neighbour(&node.state.lock(), &self.asked.from)?;
+        let key = KeyExpr::new(row["key"].as_str()?).ok()?;
+        let effects = from.effects(Message {
+            flow: Flow::Egress,
+            kind: self.asked.declarations(),
+            key: &key,
+        });
+        let is_denied = effects.iter().any(|effect| effect.is_denied);
+        is_denied.then(|| json!({"key": key.as_str(), "effects": effects_json(effects)}))
     }
 
     fn reply(&mut self, node: &Shared, root: &KeyExpr<'_>) -> Option<AdminReply> {
         let asked = &self.asked;
-        let from = {
-            let state = node.state.lock();
-            face_of(&state, &asked.from).and_then(|face| Neighbourhood::of(&state, face))
-        };
+        let from = neighbour(&node.state.lock(), &asked.from);
         let ingress = from
             .as_ref()
             .map(|from| from.effects(asked.message(Flow::Ingress)));
@@ -340,7 +347,7 @@ impl Explaining {
             "declared": self.declared,
             "nearest": nearest,
             "refused": self.refused(node),
-            "unannounced": from.as_ref().and_then(|from| self.unannounced(from)),
+            "unannounced": self.unannounced,
         });
         Some(AdminReply {
             key: root.join("explain").ok()?,
@@ -355,6 +362,11 @@ fn face_of(state: &State, zid: &ZenohId) -> Option<FaceId> {
     let mut faces = state.faces.iter();
     let found = faces.find(|(_, face)| face.status.zid == *zid && !face.is_group());
     found.map(|(face, _)| *face)
+}
+
+/// Copies what is known of a neighbour.
+fn neighbour(state: &State, zid: &ZenohId) -> Option<Neighbourhood> {
+    Neighbourhood::of(state, face_of(state, zid)?)
 }
 
 fn declared_json(row: &Listed) -> Value {

@@ -17,7 +17,8 @@ use crate::{
     admin::{
         self,
         answer::Answer,
-        config_space::{Writer, config_path, kept, write_config},
+        asker::Asker,
+        config_space::{config_path, kept, write_config},
         explanation::{Explaining, is_explanation, kept_parameters},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
@@ -150,18 +151,23 @@ impl Shared {
         }
     }
 
-    /// Describes the node that sent a query with a value; `None` if it is gone.
-    fn writer(&self, asked: &AdminQuestion) -> Option<Writer> {
+    /// Describes the node that sent a query; `None` if it is gone.
+    fn asker(&self, asked: &AdminQuestion) -> Option<Asker> {
         let branch = &asked.branch;
-        let neighbour = {
-            let state = self.state.lock();
-            let asker = state.table.origin_of_query(branch.face, branch.rid)?;
-            match asker.face == self.local {
-                true => None,
-                false => Some(Neighbourhood::of(&state, asker.face)?),
-            }
-        };
-        Some(Writer::of(neighbour.as_ref(), &asked.key))
+        let state = self.state.lock();
+        let asker = state.table.origin_of_query(branch.face, branch.rid)?;
+        Some(Asker::new(match asker.face == self.local {
+            true => None,
+            false => Some(Neighbourhood::of(&state, asker.face)?),
+        }))
+    }
+
+    /// Returns the text of the error if the rules deny a trace to the node that asks for it.
+    fn denied_trace(&self, asked: &AdminQuestion, wanted: &AskedTrace) -> Option<String> {
+        let denied = self.asker(asked)?.denied_to_subscribe(&wanted.key)?;
+        Some(format!(
+            "a trace needs the right to subscribe to its key: {denied}"
+        ))
     }
 
     /// Returns the text of a report, perhaps a recent one; empty if this node has none.
@@ -231,10 +237,10 @@ fn start_answering(node: Arc<Shared>, asker: FaceId) {
 async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
     let root = node.state.lock().table.admin_key().clone();
     if asked.written.is_some() {
-        let Some(writer) = node.writer(&asked) else {
+        let Some(asker) = node.asker(&asked) else {
             return;
         };
-        return match write_config(node, &asked, &root, &writer) {
+        return match write_config(node, &asked, &root, &asker) {
             Ok(reply) => drop(node.say(&asked, &[reply])),
             Err(error) => drop(node.say_error(&asked, &error)),
         };
@@ -274,6 +280,10 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
 
 /// Replies with the messages that pass the links of this node, until the time or the query is over.
 async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, root: &KeyExpr<'_>) {
+    if let Some(denied) = node.denied_trace(asked, wanted) {
+        node.say_error(asked, &denied);
+        return;
+    }
     let Some(tracing) = Tracing::begin(node, wanted.key.clone()) else {
         node.say_error(asked, "too many traces run on this node: try again later");
         return;
@@ -284,6 +294,11 @@ async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, r
     while node.await_room(asked, &room).await && Instant::now() < end {
         let next = (Instant::now() + REPLY_EVERY).min(end);
         node.runtime.sleep_until(next).await;
+        // The rules may have changed.
+        if let Some(denied) = node.denied_trace(asked, wanted) {
+            node.say_error(asked, &denied);
+            return;
+        }
         let (passes, unrecorded) = tracing.take();
         if !passes.is_empty() || unrecorded > 0 {
             let told = reply(root, &passes, unrecorded);

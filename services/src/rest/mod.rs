@@ -18,11 +18,10 @@ use axum::extract::State;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use zonda::session::Sample;
-use zonda::{Config, Session, Wait};
+use zonda::Config;
 
-use crate::http::{Counts, Server};
-use crate::{Running, Service, StartError, metrics};
+use crate::http::{Counts, Server, Serving};
+use crate::{Running, Service, Start, StartError, metrics};
 use answer::{Shared, answer, room_for_bodies};
 use events::Hub;
 use settings::Settings;
@@ -39,12 +38,6 @@ Zonda, a router of the Zenoh protocol
 
 /// The service.
 pub(crate) struct Rest;
-
-/// The service while it runs.
-struct Serving {
-    server: Server,
-    session: Session,
-}
 
 impl Service for Rest {
     fn name(&self) -> &'static str {
@@ -65,43 +58,24 @@ impl Service for Rest {
         [open, settings::idle_members(config)].concat()
     }
 
-    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError> {
-        let settings = Settings::read(config)?
+    fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
+        let settings = Settings::read(start.config)?
             .ok_or_else(|| StartError::Config("`services/http/listen` is not set".to_owned()))?;
         let key = settings.key;
         let counts = Arc::new(Counts::default());
-        let routes = routes(session, &settings, &counts);
+        let routes = routes(start, &settings, &counts);
         let server = Server::start(settings.setup, routes, counts)
             .map_err(|error| StartError::System(format!("`{key}`: {error}")))?;
         Ok(Box::new(Serving {
+            name: self.name(),
             server,
-            session: session.clone(),
+            session: start.session.clone(),
         }))
     }
 }
 
-impl Running for Serving {
-    fn name(&self) -> &'static str {
-        Rest.name()
-    }
-
-    fn status(&self) -> String {
-        self.server.status()
-    }
-
-    fn metrics(&self) -> Vec<Sample> {
-        self.server.counts().samples()
-    }
-
-    fn stop(self: Box<Self>) {
-        let Serving { server, session } = *self;
-        server.stop();
-        // A failure is ignored: the node may be closed already.
-        let _ = session.close().wait();
-    }
-}
-
-fn routes(session: &Session, settings: &Settings, counts: &Arc<Counts>) -> Router {
+fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Router {
+    let session = start.session;
     let limits = settings.setup.limits;
     let hub = Hub::new(session.clone(), Arc::clone(counts), settings.event_bytes);
     let shared = Shared {
@@ -115,10 +89,7 @@ fn routes(session: &Session, settings: &Settings, counts: &Arc<Counts>) -> Route
     };
     Router::new()
         .route("/", any(index))
-        .route(
-            "/metrics",
-            metrics::route(session.clone(), Arc::clone(counts)),
-        )
+        .route("/metrics", metrics::route(start, Arc::clone(counts)))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(answer)

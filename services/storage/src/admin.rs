@@ -3,6 +3,7 @@
 //! State of the storages in the admin space of the node.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use zonda::bytes::Encoding;
@@ -13,6 +14,9 @@ use zonda::{Session, Wait};
 
 use crate::counts::Counters;
 use crate::storage::Storage;
+
+/// Limit of the time that a reply may take.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Version that the reference's keys report.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -32,9 +36,11 @@ pub fn declare(
                 continue;
             };
             if query.key_expr().intersects(&key) {
-                let reply = query.reply(&key, value.to_string());
-                // The asker has gone, or does not read.
-                let _ = reply.encoding(Encoding::APPLICATION_JSON).wait();
+                let reply = query.reply(&key, value.to_string()).timeout(PATIENCE);
+                // An asker that has gone, or does not read, gets no more.
+                if reply.encoding(Encoding::APPLICATION_JSON).wait().is_err() {
+                    return;
+                }
             }
         }
         let key = format!("{root}/metrics");

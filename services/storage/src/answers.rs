@@ -29,6 +29,9 @@ const QUICK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Threads for answers, and for those to slow askers.
 const THREADS: usize = 2;
+/// Limit of the answers to slow askers that wait: a part of those that a storage has at once, so
+/// that askers that do not read leave room for the others.
+const SLOW_MAX: usize = 256;
 
 /// A query under way; counted until it is dropped.
 pub struct Active {
@@ -97,6 +100,15 @@ impl Lane {
         self.filled.notify_one();
     }
 
+    /// Adds a slice if fewer than `most` wait, else ends its query.
+    fn push_within(&self, slice: Slice, most: usize) {
+        let has_room = self.state.lock().0.len() < most;
+        match has_room {
+            true => self.push(slice),
+            false => give_up(slice),
+        }
+    }
+
     fn take(&self) -> Option<Slice> {
         let mut state = self.state.lock();
         loop {
@@ -134,7 +146,7 @@ impl Answers {
         };
         for _ in 0..THREADS {
             let (quick, slow) = (Arc::clone(&answers.quick), Arc::clone(&answers.slow));
-            let run = move || send_all(&quick, QUICK, |slice| slow.push(slice));
+            let run = move || send_all(&quick, QUICK, |slice| slow.push_within(slice, SLOW_MAX));
             answers.threads.push(thread("zonda-answers", run)?);
             let slow = Arc::clone(&answers.slow);
             let run = move || send_all(&slow, PATIENCE, give_up);

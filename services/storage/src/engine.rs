@@ -17,7 +17,7 @@ use zonda_volume::{Entry, StoreError, Table, Value};
 
 use crate::answers::{Active, Answers, Reply, Rest, Slice};
 use crate::counts::{Counts, add};
-use crate::ledger::{Effect, Found, Ledger, Update};
+use crate::ledger::{Effect, Found, Ledger, Span, Update};
 use crate::queue::{Job, Jobs, Queue};
 
 /// Parameter of a query that changes what is stored: its value, and the two that there are.
@@ -78,6 +78,9 @@ impl Engine {
             }
             if !self.progress.writes.is_empty() || is_due(self.progress.commit_at) {
                 self.commit();
+            } else if self.ledger.store().durability().is_none() {
+                // Nothing is committed that would count them.
+                self.count_entries();
             }
             if is_due(self.progress.forget_at) {
                 self.forget();
@@ -249,12 +252,15 @@ impl Engine {
             }
             ControlFlow::Continue(())
         };
-        let asks_history = self.asks_history(&active.query);
-        let ledger = &mut self.ledger;
-        let read = match asks_history {
-            true => ledger.past(&pattern, &from, SLICE_KEYS, &mut visit),
-            false => ledger.matching(&pattern, &from, SLICE_KEYS, &mut visit),
+        let table = match self.asks_history(&active.query) {
+            true => Table::Past,
+            false => Table::Live,
         };
+        let span = Span {
+            from: &from,
+            most: SLICE_KEYS,
+        };
+        let read = self.ledger.matching(table, &pattern, span, &mut visit);
         let next = match read {
             Ok(looked_at) => next.or(looked_at),
             Err(error) => {

@@ -86,9 +86,17 @@ pub struct Found {
 }
 
 /// The entries to look at: from a name on, and how many.
-struct Span<'s> {
-    from: &'s str,
-    most: usize,
+pub struct Span<'s> {
+    pub from: &'s str,
+    pub most: usize,
+}
+
+impl Span<'_> {
+    /// All entries.
+    pub const ALL: Span<'static> = Span {
+        from: "",
+        most: usize::MAX,
+    };
 }
 
 /// Place of a name in a table, as seen from the chunks that all wanted names begin with.
@@ -275,7 +283,7 @@ impl Ledger {
             .put(Table::Patterns, &pattern_name(&pattern), stored)?;
         // The keys that had a value at its time.
         let mut changed = Vec::new();
-        self.matching(&pattern.key, "", usize::MAX, &mut |found| {
+        self.matching(Table::Live, &pattern.key, Span::ALL, &mut |found| {
             let Found { name, entry, .. } = found;
             let is_older = match pattern.value {
                 None => entry.own <= at,
@@ -310,22 +318,13 @@ impl Ledger {
         }
     }
 
-    /// Shows the keys with a value that a key expression covers, from a name on, until `visit` breaks or `most` names
-    /// were looked at. Returns the name to continue from in the latter case.
+    /// Shows the entries of a table on keys that a key expression covers, until `visit` breaks or the
+    /// span ends: of [`Table::Live`] those that have a value, of [`Table::Past`] the values of a
+    /// history. Returns the name to continue from at the end of the span.
     ///
     /// # Errors
     /// The store fails.
     pub fn matching(
-        &mut self,
-        pattern: &keyexpr,
-        from: &str,
-        most: usize,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
-    ) -> Result<Option<String>, StoreError> {
-        self.look(Table::Live, pattern, Span { from, most }, visit)
-    }
-
-    fn look(
         &mut self,
         table: Table,
         pattern: &keyexpr,
@@ -395,20 +394,6 @@ impl Ledger {
             Some(history) => history.expire(&mut *self.store, now, from, most),
             None => Ok(None),
         }
-    }
-
-    /// Shows the values of a history as [`matching`](Ledger::matching) shows the keys.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub fn past(
-        &mut self,
-        pattern: &keyexpr,
-        from: &str,
-        most: usize,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
-    ) -> Result<Option<String>, StoreError> {
-        self.look(Table::Past, pattern, Span { from, most }, visit)
     }
 }
 

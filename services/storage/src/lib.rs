@@ -74,6 +74,8 @@ pub fn is_required(json: &str) -> bool {
 /// Storages that run. Dropping them stops them.
 pub struct Storages {
     storages: Arc<Vec<Storage>>,
+    /// Configured volumes, without what is private.
+    volumes: Vec<(String, serde_json::Value)>,
     /// Answers queries to the admin space about them.
     admin: Option<Queryable<()>>,
 }
@@ -93,7 +95,7 @@ impl Storages {
     /// Starts the storages of a configuration with these volumes.
     ///
     /// # Errors
-    /// Those of [`start`](Storages::start).
+    /// The errors of [`start`](Storages::start).
     ///
     /// # Blocking
     /// Until the volumes can be read.
@@ -123,10 +125,22 @@ impl Storages {
                 running.push(started.map_err(StorageError::Start)?);
             }
         }
-        let storages = Arc::new(running);
-        let admin = admin::declare(session, configured, Arc::clone(&storages));
-        let admin = Some(admin.map_err(|error| StorageError::Start(error.to_string()))?);
-        Ok(Storages { storages, admin })
+        Ok(Storages {
+            storages: Arc::new(running),
+            volumes: configured,
+            admin: None,
+        })
+    }
+
+    /// Answers queries at `@/ID/ROLE/status/plugins/storage_manager` with their state.
+    ///
+    /// # Errors
+    /// The session is closed.
+    pub fn answer_status(&mut self, session: &Session) -> Result<(), StorageError> {
+        let (volumes, storages) = (self.volumes.clone(), Arc::clone(&self.storages));
+        let admin = admin::declare(session, volumes, storages);
+        self.admin = Some(admin.map_err(|error| StorageError::Start(error.to_string()))?);
+        Ok(())
     }
 
     /// Returns the number of storages.

@@ -23,9 +23,6 @@ const OPTIONS: [&str; 5] = [
     "durability",
 ];
 
-/// Environment variable of the folder that relative folders are in.
-const ROOT: &str = "ZONDA_STORAGE_ROOT";
-
 /// Folder of the database, in the folder of a storage.
 const DATABASE: &str = ".zonda";
 
@@ -33,47 +30,28 @@ const DATABASE: &str = ".zonda";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fs;
 
-/// Fate of the files when a storage is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OnClosure {
-    Keep,
-    Delete,
-}
-
 /// Options of a storage, read.
 struct Place {
     folder: PathBuf,
     read_only: bool,
     follow_links: bool,
-    on_closure: OnClosure,
+    /// True if a close destroys the data.
+    destroys: bool,
     durability: Durability,
 }
 
 impl Place {
     fn of(options: &Options) -> Result<Place, OpenError> {
         options.allow(&OPTIONS)?;
-        let folder = options.text("dir")?.filter(|dir| !dir.is_empty());
         let expected = "the folder of the files, such as \"data/files\"";
-        let folder = folder.ok_or_else(|| options.refusal("dir", expected))?;
-        let root = std::env::var_os(ROOT).map_or_else(PathBuf::new, PathBuf::from);
-        let words = [
-            ("do_nothing", OnClosure::Keep),
-            ("delete_all", OnClosure::Delete),
-        ];
-        let place = Place {
-            folder: root.join(folder),
-            read_only: options.flag("read_only", false)?,
+        let read_only = options.flag("read_only", false)?;
+        Ok(Place {
+            folder: options.folder(expected)?,
+            read_only,
             follow_links: options.flag("follow_links", false)?,
-            on_closure: options.choice("on_closure", &words, OnClosure::Keep)?,
+            destroys: options.destroys("delete_all", read_only)?,
             durability: options.durability()?,
-        };
-        match (place.read_only, place.on_closure) {
-            (true, OnClosure::Delete) => {
-                let expected = "\"do_nothing\", as the storage is read-only";
-                Err(options.refusal("on_closure", expected))
-            }
-            _ => Ok(place),
-        }
+        })
     }
 }
 

@@ -21,6 +21,8 @@ pub mod conformance;
 mod entry;
 mod error;
 #[cfg(feature = "redb")]
+mod folder;
+#[cfg(feature = "redb")]
 mod fs;
 mod memory;
 mod options;
@@ -164,7 +166,7 @@ pub trait Store: Send {
     /// Commits and closes it, and does what the option `on_closure` says.
     ///
     /// # Errors
-    /// Those of [`commit`](Store::commit).
+    /// The errors of [`commit`](Store::commit).
     ///
     /// # Blocking
     /// Until the disk has confirmed.

@@ -2,9 +2,14 @@
 
 //! Options of a storage for its volume, as the configuration has them.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
 use crate::{Durability, OpenError};
+
+/// Environment variable of the folder that relative folders are in.
+const ROOT: &str = "ZONDA_STORAGE_ROOT";
 
 /// Options of a storage for its volume, and the key of the configuration that has them.
 #[derive(Debug, Clone, Default)]
@@ -97,6 +102,34 @@ impl Options {
             let words: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
             self.refusal(name, &format!("one of {}", words.join(", ")))
         })
+    }
+
+    /// Returns the option `dir`, which must be set; a relative folder is below the one that the
+    /// environment variable `ZONDA_STORAGE_ROOT` names.
+    ///
+    /// # Errors
+    /// The option is no text, or empty; the error has `expected`.
+    pub fn folder(&self, expected: &str) -> Result<PathBuf, OpenError> {
+        let folder = self.text("dir")?.filter(|dir| !dir.is_empty());
+        let folder = folder.ok_or_else(|| self.refusal("dir", expected))?;
+        let root = std::env::var_os(ROOT).map_or_else(PathBuf::new, PathBuf::from);
+        Ok(root.join(folder))
+    }
+
+    /// Returns true if the option `on_closure` is `word`, which destroys the data, and not
+    /// `do_nothing`.
+    ///
+    /// # Errors
+    /// The option is neither, or `word` for data that is only read.
+    pub fn destroys(&self, word: &str, is_read_only: bool) -> Result<bool, OpenError> {
+        let words = [("do_nothing", false), (word, true)];
+        match self.choice("on_closure", &words, false)? {
+            true if is_read_only => {
+                let expected = "\"do_nothing\", as the storage is read-only";
+                Err(self.refusal("on_closure", expected))
+            }
+            destroys => Ok(destroys),
+        }
     }
 
     /// Returns the option `durability`.

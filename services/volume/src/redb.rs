@@ -15,54 +15,32 @@ const OPTIONS: [&str; 5] = ["dir", "read_only", "on_closure", "create_db", "dura
 /// Name of the file in the folder of a storage.
 const FILE: &str = "storage.redb";
 
-/// Environment variable of the folder that relative folders are in.
-const ROOT: &str = "ZONDA_STORAGE_ROOT";
-
 /// The volume `redb`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Redb;
-
-/// Fate of the data when a storage is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OnClosure {
-    Keep,
-    Destroy,
-}
 
 /// Options of a storage, read.
 struct Place {
     folder: PathBuf,
     read_only: bool,
     creates: bool,
-    on_closure: OnClosure,
+    /// True if a close destroys the data.
+    destroys: bool,
     durability: Durability,
 }
 
 impl Place {
     fn of(options: &Options) -> Result<Place, OpenError> {
         options.allow(&OPTIONS)?;
-        let folder = options.text("dir")?.filter(|dir| !dir.is_empty());
         let expected = "the folder of the database, such as \"data/storage\"";
-        let folder = folder.ok_or_else(|| options.refusal("dir", expected))?;
-        let root = std::env::var_os(ROOT).map_or_else(PathBuf::new, PathBuf::from);
-        let words = [
-            ("do_nothing", OnClosure::Keep),
-            ("destroy_db", OnClosure::Destroy),
-        ];
-        let place = Place {
-            folder: root.join(folder),
-            read_only: options.flag("read_only", false)?,
+        let read_only = options.flag("read_only", false)?;
+        Ok(Place {
+            folder: options.folder(expected)?,
+            read_only,
             creates: options.flag("create_db", true)?,
-            on_closure: options.choice("on_closure", &words, OnClosure::Keep)?,
+            destroys: options.destroys("destroy_db", read_only)?,
             durability: options.durability()?,
-        };
-        match (place.read_only, place.on_closure) {
-            (true, OnClosure::Destroy) => {
-                let expected = "\"do_nothing\", as the storage is read-only";
-                Err(options.refusal("on_closure", expected))
-            }
-            _ => Ok(place),
-        }
+        })
     }
 
     fn file(&self) -> PathBuf {

@@ -95,8 +95,11 @@ fn quoted(names: &[String]) -> String {
 /// Most hints about rules.
 const HINTS_MAX: usize = 5;
 
+/// Most keys of rules that are compared with the key of a message.
+const COMPARED_MAX: usize = 1024;
+
 /// Longest keys that are compared with each other.
-const COMPARED_MAX: usize = 256;
+const COMPARED_LENGTH_MAX: usize = 128;
 
 /// Explains the decision of `control` about messages between a neighbour and this node.
 ///
@@ -276,8 +279,11 @@ impl Rules {
         });
         let keys = own.flat_map(|(_, rule)| rule.keys().iter().map(move |own| (rule, own)));
         let others = keys.filter(|(_, own)| !own.intersects(key));
-        let short = others.filter(|(_, own)| own.as_str().len().max(wanted.len()) <= COMPARED_MAX);
-        let steps = short.map(|(rule, own)| (distance(own.as_str(), wanted), rule, own));
+        let is_short = |key: &str| key.len() <= COMPARED_LENGTH_MAX;
+        let short = others.filter(|(_, own)| is_short(own.as_str()) && is_short(wanted));
+        let steps = short
+            .take(COMPARED_MAX)
+            .map(|(rule, own)| (distance(own.as_str(), wanted), rule, own));
         let (steps, rule, own) = steps.min_by_key(|(steps, ..)| *steps)?;
         let id = rule.id();
         (steps <= 3.max(wanted.len() / 4))

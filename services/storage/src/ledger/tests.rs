@@ -112,7 +112,7 @@ fn contents(ledger: &mut Ledger, pattern: &str) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     let pattern = keyexpr::new(pattern).expect("a pattern");
     ledger
-        .matching(pattern, "", usize::MAX, &mut |found| {
+        .matching(Table::Live, pattern, Span::ALL, &mut |found| {
             all.insert(found.key.to_string(), found.entry.value.expect("a value"));
             ControlFlow::Continue(())
         })
@@ -277,7 +277,7 @@ fn a_history_keeps_values_within_its_limits() {
             times.push(found.entry.at.time().as_secs());
             ControlFlow::Continue(())
         };
-        let found = ledger.past(pattern, "", usize::MAX, &mut visit);
+        let found = ledger.matching(Table::Past, pattern, Span::ALL, &mut visit);
         found.expect("memory is read");
         times
     };

@@ -2,7 +2,7 @@
 
 //! Store of the volume `fs`: changes wait in memory until a commit writes their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::{Bound, ControlFlow};
@@ -14,9 +14,11 @@ use zonda_codec::{Ntp64, Timestamp, ZenohId};
 
 use super::names::{SELF, encoding_of, path_of};
 use super::walk::{Walk, is_file, is_folder};
-use super::{DATABASE, OnClosure, Place};
+use super::{DATABASE, Place};
 use crate::Volume as _;
-use crate::{Durability, Entry, Memory, OpenError, Options, Redb, Store, StoreError, Table, Value};
+use crate::{
+    Durability, Entry, Memory, OpenError, Options, Redb, Store, StoreError, Table, Value, folder,
+};
 
 /// File that is written before it takes its name, in the folder of the database.
 const NEW: &str = "new";
@@ -35,6 +37,8 @@ pub struct Files {
     /// Payloads to write; `None` for a file to remove.
     changes: BTreeMap<Box<str>, Option<Bytes>>,
     changed_bytes: usize,
+    /// Folders in which files were created or removed since the last commit.
+    unsynced: BTreeSet<PathBuf>,
 }
 
 /// Time and length of a file as it was written.
@@ -87,6 +91,7 @@ impl Files {
             known,
             changes: BTreeMap::new(),
             changed_bytes: 0,
+            unsynced: BTreeSet::new(),
         })
     }
 
@@ -168,6 +173,7 @@ impl Files {
             file.sync_data().map_err(failed(&new))?;
         }
         std::fs::rename(&new, &path).map_err(failed(&path))?;
+        self.note_changed(&path);
         let stamp = Stamp::of(&path).map_err(failed(&path))?;
         if let Some(mut entry) = self.known.get(Table::Live, name)? {
             let encoding = entry.value.map(|value| value.encoding).unwrap_or_default();
@@ -203,17 +209,40 @@ impl Files {
         Ok(path)
     }
 
-    fn delete(&self, name: &str) -> Result<(), StoreError> {
+    fn delete(&mut self, name: &str) -> Result<(), StoreError> {
         let Some(file) = self.file_of(name) else {
             return Ok(());
         };
         std::fs::remove_file(&file).map_err(failed(&file))?;
+        self.note_changed(&file);
         // Folders that are empty now; the first one that is not ends it.
         let folders = file.ancestors().skip(1);
         for folder in folders.take_while(|folder| *folder != self.place.folder) {
             if std::fs::remove_dir(folder).is_err() {
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Notes the folders of a file, which may be new themselves.
+    fn note_changed(&mut self, file: &Path) {
+        for folder in file.ancestors().skip(1) {
+            self.unsynced.insert(folder.to_owned());
+            if folder == self.place.folder {
+                return;
+            }
+        }
+    }
+
+    /// Makes the names of all files durable, but for a storage that does not ask for it.
+    fn sync_folders(&mut self) -> Result<(), StoreError> {
+        if self.place.durability == Durability::None {
+            self.unsynced.clear();
+        }
+        while let Some(folder) = self.unsynced.last() {
+            folder::sync(folder).map_err(failed(folder))?;
+            self.unsynced.pop_last();
         }
         Ok(())
     }
@@ -377,6 +406,7 @@ impl Store for Files {
             }
         }
         self.changed_bytes = 0;
+        self.sync_folders()?;
         self.known.commit()
     }
 
@@ -390,7 +420,7 @@ impl Store for Files {
     }
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
-        if self.place.on_closure == OnClosure::Delete {
+        if self.place.destroys {
             return self.delete_all();
         }
         self.commit()?;

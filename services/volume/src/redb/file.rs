@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 
-use crate::OpenError;
+use crate::{OpenError, folder};
 
 /// First bytes of a database.
 const MAGIC: [u8; 9] = *b"redb\x1a\x0a\xa9\x0d\x0a";
@@ -39,7 +39,9 @@ fn create(file: &Path) -> Result<(), OpenError> {
     }
     let path = new.clone();
     drop(guarded(&new, move || builder().create(path))?);
-    std::fs::rename(&new, file).map_err(|error| system(file, &error))
+    std::fs::rename(&new, file).map_err(|error| system(file, &error))?;
+    let folder = file.parent().unwrap_or(file);
+    folder::sync(folder).map_err(|error| system(folder, &error))
 }
 
 /// Opens a database whose file is only read.

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 
 use redb::{ReadOnlyTable, ReadableTableMetadata, TableDefinition, TableError};
 
-use super::{OnClosure, Place, file};
+use super::{Place, file};
 use crate::{Durability, Entry, OpenError, Store, StoreError, Table};
 
 type Definition = TableDefinition<'static, &'static str, &'static [u8]>;
@@ -278,7 +278,7 @@ impl Store for Database {
     }
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
-        if self.place.on_closure == OnClosure::Keep {
+        if !self.place.destroys {
             return self.commit();
         }
         let path = self.place.file();

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A service that is one HTTP server, while it runs.
+
+use zonda::session::Sample;
+use zonda::{Session, Wait};
+
+use crate::Running;
+
+use super::Server;
+
+/// A server, and the session that its routes use.
+pub(crate) struct Serving {
+    /// Name of the service.
+    pub name: &'static str,
+    pub server: Server,
+    pub session: Session,
+}
+
+impl Running for Serving {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn status(&self) -> String {
+        self.server.status()
+    }
+
+    fn metrics(&self) -> Vec<Sample> {
+        self.server.counts().samples()
+    }
+
+    fn stop(self: Box<Self>) {
+        let Serving {
+            server, session, ..
+        } = *self;
+        server.stop();
+        // A failure is ignored: the node may be closed already.
+        let _ = session.close().wait();
+    }
+}
