@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-
 //! Counters of the services of a daemon, which `/metrics` returns with those of the node.
 
 use std::sync::{Arc, Mutex, PoisonError};

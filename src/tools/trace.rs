@@ -24,7 +24,7 @@ A line is a message that passed a link: `from` the neighbour that sent it, befor
 behind all rules. A message with a line `from` and no line `to` was stopped there or has no receiver; `zonda explain` says why.
 
 Messages of the traced keys are slower while a trace runs. A router records 1024 messages in a tenth of a second, and counts \
-the others.
+the others. Under access control a trace needs the rights to query the router and to subscribe to KEY.
 
 Exit code: 0 when done, also by Ctrl-C; 1 if no router traces; 2 for bad usage.";
 

@@ -89,3 +89,45 @@ fn a_router_that_does_not_trace_is_one_line() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""));
     assert!(ended.err.contains("no router traces: "), "{}", ended.err);
 }
+
+/// A trace shows the keys of messages, so it takes the right to subscribe to them.
+#[test]
+fn a_trace_needs_the_right_to_subscribe() {
+    let address = free_address();
+    let denied = "access_control: {enabled: true, default_permission: 'allow', \
+        rules: [{id: 'secret', permission: 'deny', flows: ['ingress'], messages: ['declare_subscriber'], \
+            key_exprs: ['demo/secret/**']}, \
+            {id: 'hidden', permission: 'deny', flows: ['egress'], messages: ['put'], key_exprs: ['demo/hidden/**']}], \
+        subjects: [{id: 'all'}], policies: [{rules: ['secret', 'hidden'], subjects: ['all']}]}";
+    let flags = ["router", "-l", &address, "--cfg", denied];
+    let mut router = Running::start(&zonda(), &flags);
+    router.after("listening on ");
+    for (key, by) in [("demo/secret/a", "secret"), ("demo/hidden/a", "hidden")] {
+        let ended = run(&zonda(), &["trace", key, "-m", "client", "-e", &address]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{key}");
+        let is_told =
+            ended.err.contains("the right to subscribe to its key") && ended.err.contains(by);
+        assert!(is_told, "{key}: {}", ended.err);
+    }
+    // Of wider keys it shows what a subscriber would get.
+    let reached = ["-m", "client", "-e", &address];
+    let flags = [
+        &["trace", "demo/**", "--seconds", "2", "--json"][..],
+        &reached,
+    ]
+    .concat();
+    let mut subscriber = Running::start(&zonda(), &[&["sub", "demo/**"][..], &reached].concat());
+    assert!(subscriber.error().starts_with("connected to router "));
+    let ended = std::thread::scope(|scope| {
+        let ended = scope.spawn(|| run(&zonda(), &flags));
+        while !ended.is_finished() {
+            for key in ["demo/hidden/a", "demo/open/a"] {
+                run(&zonda(), &[&["put", key, "1"][..], &reached].concat());
+            }
+        }
+        ended.join().expect("it does not panic")
+    });
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("demo/open/a"), "{}", ended.out);
+    assert!(!ended.out.contains("hidden"), "{}", ended.out);
+}

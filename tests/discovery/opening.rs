@@ -123,7 +123,8 @@ fn a_loopback_endpoint_is_open_within_five_milliseconds() {
     inside(name, Network::Usual, body);
 }
 
-const OPEN_MAX: Duration = Duration::from_millis(5);
+/// Limit of an optimised build. Without optimisation it is several times as much, and still less than any delay of discovery.
+const OPEN_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 25 } else { 5 });
 
 /// Opens a session beside a router whose mesh is at rest: routers take their time with changes that follow each other.
 fn opens_in_time(config: &Config) -> bool {

@@ -54,7 +54,7 @@ fn end(rid: u32) -> Vec<u8> {
 
 /// Connects a guest with a queryable on `key`.
 fn answerer(scene: &Scene, key: &str) -> Hand {
-    let mut guest = scene.guest();
+    let mut guest = scene.quiet_guest();
     let wire_expr = WireExpr::full(key);
     let info = QueryableInfo::default();
     assert!(guest.declare(Declaration::Queryable {
@@ -70,7 +70,7 @@ fn answerer(scene: &Scene, key: &str) -> Hand {
 fn a_flood_of_questions_that_nobody_answers() {
     let scene = Scene::open();
     let mut deaf = answerer(&scene, "flood/q");
-    let mut guest = scene.guest();
+    let mut guest = scene.quiet_guest();
     // It reads its queries and answers none.
     let reading = thread::spawn(move || {
         let mut count = 0;

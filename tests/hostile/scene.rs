@@ -127,6 +127,15 @@ impl Scene {
         Hand::connected(self.address)
     }
 
+    /// Connects with a lease longer than any case: the guest may read for a long time and send
+    /// no keep-alive.
+    pub fn quiet_guest(&self) -> Hand {
+        let mut guest = self.visitor();
+        guest.parameters.lease = 10 * LONG;
+        guest.introduce();
+        guest
+    }
+
     /// Returns the link to a guest as the router sees it.
     pub fn link(&self, guest: ZenohId) -> Option<LinkStatus> {
         self.node.links().into_iter().find(|link| link.zid == guest)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-
 //! Node that sends a query to the admin space, and its rights beyond reading.
 
 use zonda_codec::KeyExpr;
@@ -45,5 +44,10 @@ impl Asker {
     pub(crate) fn denied_to_subscribe(&self, key: &KeyExpr<'_>) -> Option<String> {
         self.denied(Flow::Ingress, MessageKind::DeclareSubscriber, key)
             .or_else(|| self.denied(Flow::Egress, MessageKind::Put, key))
+    }
+
+    /// Returns true if it gets a put on a key that it has subscribed to.
+    pub(crate) fn receives(&self, key: &KeyExpr<'_>) -> bool {
+        self.denied(Flow::Egress, MessageKind::Put, key).is_none()
     }
 }

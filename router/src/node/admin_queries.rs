@@ -27,7 +27,7 @@ use crate::{
         tracing::{AskedTrace, REPLY_EVERY, is_trace, reply},
         waiting::Pushed,
     },
-    filter::{Neighbourhood, Tracing},
+    filter::{Neighbourhood, Pass, Tracing},
     metrics,
     model::{Publication, SampleKind, Value},
     node::{
@@ -170,6 +170,18 @@ impl Shared {
         ))
     }
 
+    /// Keeps the passes whose keys the node that asks may receive as a subscriber: a rule may deny a part of the traced keys.
+    fn shown(&self, asked: &AdminQuestion, mut passes: Vec<Pass>) -> Vec<Pass> {
+        let asker = self.asker(asked);
+        passes.retain(|pass| {
+            let key = KeyExpr::new(&*pass.key);
+            asker
+                .as_ref()
+                .is_some_and(|asker| key.is_ok_and(|key| asker.receives(&key)))
+        });
+        passes
+    }
+
     /// Returns the text of a report, perhaps a recent one; empty if this node has none.
     pub(crate) fn admin_report(self: &Arc<Self>, report: Report) -> Arc<str> {
         self.admin_reports.text(report, || self.report(report))
@@ -300,6 +312,7 @@ async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, r
             return;
         }
         let (passes, unrecorded) = tracing.take();
+        let passes = node.shown(asked, passes);
         if !passes.is_empty() || unrecorded > 0 {
             let told = reply(root, &passes, unrecorded);
             room = node.say(asked, told.as_slice());
