@@ -34,6 +34,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, oneshot};
 use tower_http::add_extension::AddExtension;
+use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
@@ -230,7 +231,9 @@ fn limited(routes: Router, setup: Setup, counts: Arc<Counts>) -> Router {
         .layer(TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             BODY_TIME + limits.answer,
-        ));
+        ))
+        // It leaves events and short answers as they are.
+        .layer(CompressionLayer::new().gzip(true));
     let routes = match cors {
         Some(cors) => routes.layer(cors),
         None => routes,

@@ -69,6 +69,34 @@ fn a_scraper_gets_well_formed_text_of_the_right_type() {
     served.stop();
 }
 
+/// HTTP/1.0, in which the answer is not in chunks.
+#[test]
+fn a_scraper_that_takes_gzip_gets_it() {
+    let served = serve();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    let request = b"GET /metrics HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n";
+    stream.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap();
+    let (head, body) = answer.split_at(end + 4);
+    let head = std::str::from_utf8(head).unwrap();
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(body)
+        .read_to_string(&mut text)
+        .unwrap();
+    assert!(
+        text.ends_with("# EOF\n") && text.len() > 4 * body.len(),
+        "{text}"
+    );
+    served.stop();
+}
+
 #[test]
 fn wrong_requests_get_an_error_each() {
     let served = serve();

@@ -126,6 +126,9 @@ pub(crate) async fn keep_connected(
             }
             let since = Instant::now();
             wait_until_gone(&shared, face).await;
+            if shared.is_closed() {
+                return;
+            }
             failures.lose();
             rejoin::stay_away(&shared).await;
             if since.elapsed() >= SETTLED {
