@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ struct Shared {
     listeners: Arc<Listeners>,
     /// The texts of the declared keys that are still in use, by their address.
     keys: Mutex<HashMap<usize, Weak<str>>>,
+    /// Set once the keys of its own connections are declared.
+    has_own_space: AtomicBool,
 }
 
 impl Session {
@@ -58,6 +61,7 @@ impl Session {
             publication_rules: settings.publication_rules.into(),
             declared: Arc::default(),
             keys: Mutex::default(),
+            has_own_space: AtomicBool::new(false),
         }))
     }
 
@@ -102,6 +106,11 @@ impl Session {
     pub(crate) fn has_declared(&self, key: &KeyExpr<'_>) -> bool {
         let text: Arc<str> = key.clone().into();
         !self.node().is_forked() && self.0.keys.lock().contains_key(&address(&text))
+    }
+
+    /// Returns true for the first caller, which declares the keys of the session's own connections.
+    pub(crate) fn begin_own_space(&self) -> bool {
+        !self.0.has_own_space.swap(true, Ordering::Relaxed)
     }
 
     /// Ends all callbacks.
@@ -153,17 +162,14 @@ fn address(text: &Arc<str>) -> usize {
 }
 
 /// A reference to a session that does not keep it open.
-#[cfg(feature = "ext")]
 pub(crate) struct WeakSession(Weak<Shared>);
 
-#[cfg(feature = "ext")]
 impl Session {
     pub(crate) fn downgrade(&self) -> WeakSession {
         WeakSession(Arc::downgrade(&self.0))
     }
 }
 
-#[cfg(feature = "ext")]
 impl WeakSession {
     /// Returns the session, if it is still open.
     pub(crate) fn upgrade(&self) -> Option<Session> {

@@ -131,6 +131,7 @@ pub mod liveliness;
 mod logging;
 pub mod matching;
 mod namespace;
+mod own_space;
 mod publication;
 mod publisher;
 mod put;

@@ -20,6 +20,7 @@ use crate::handlers::{
 };
 use crate::listening::Listening;
 use crate::namespace::Namespace;
+use crate::own_space;
 use crate::sample::{Locality, Model, Sample};
 use crate::wait::{Operation, ready_at_once};
 
@@ -80,6 +81,7 @@ impl<H: IntoHandler<Sample>> Operation for SubscriberBuilder<'_, '_, H> {
     /// Declares the subscriber; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
+        own_space::begin_for(self.session, &key);
         let (callback, handler) = self.handler.into_handler();
         let callback = match self.session.namespace() {
             None => callback,

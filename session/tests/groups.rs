@@ -96,6 +96,29 @@ impl Stranger {
     }
 }
 
+/// A group gets everything without a declaration, so the admin space lists none.
+#[test]
+fn a_group_is_no_subscriber_of_the_admin_space() {
+    let group = Group::new();
+    let router = group.member(Config::router().with("adminspace/enabled", "true"));
+    let member = group.member(Config::peer());
+    until("both are there", || others(&router) + others(&member) >= 2);
+    let declared = format!("@/{}/router/subscriber/**", router.zid());
+    let keys = || -> Vec<String> {
+        let replies = router.get(&declared).wait().expect("open");
+        let keys = replies
+            .iter()
+            .map(|r| r.into_result().expect("a row").key_expr().to_string());
+        keys.collect()
+    };
+    assert_eq!(keys(), [""; 0]);
+    let _subscriber = listens(&router, "test/x");
+    assert_eq!(
+        keys(),
+        [format!("@/{}/router/subscriber/test/x", router.zid())]
+    );
+}
+
 fn others(of: &Session) -> usize {
     of.info()
         .groups()

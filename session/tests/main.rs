@@ -34,6 +34,7 @@ mod moved;
 mod multilink;
 mod namespace;
 mod on_one_node;
+mod own_space;
 mod pair;
 mod peer_to_peer;
 mod proxy;

@@ -8,6 +8,7 @@ use std::{ops::Range, sync::Arc};
 use zonda_codec::{InterestOptions, WhatAmI, ZenohId};
 
 use crate::{
+    face_id::FaceKind,
     forwarding::ForwardingTable,
     interest_records::{InterestRecord, InterestRef},
     kind::Kind,
@@ -81,7 +82,9 @@ impl ForwardingTable {
             if let Some(key) = entities.key(entity) {
                 slice.spend(entities.sources(entity).len());
                 let by = self.declarers(kind, entity);
-                rows.push(Listed { key, by });
+                if by != Declarers::default() {
+                    rows.push(Listed { key, by });
+                }
             }
         }
         ListedPart {
@@ -186,10 +189,15 @@ impl ForwardingTable {
     fn declarers(&self, kind: Kind, entity: u32) -> Declarers {
         let mut by = Declarers::default();
         for source in self.entities(kind).sources(entity) {
+            let face = self.topology.at(source.slot);
+            // A multicast group is no node: the table sends it everything, without a declaration.
+            if face.is_some_and(|face| face.info.kind == FaceKind::Group) {
+                continue;
+            }
             if source.south {
                 by.insert(self.topology.role(), self.topology.zid());
             }
-            if let Some(face) = self.topology.at(source.slot) {
+            if let Some(face) = face {
                 by.insert(face.info.whatami, face.info.zid);
             }
         }

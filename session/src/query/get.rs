@@ -21,6 +21,7 @@ use crate::error::GetError;
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::Namespace;
+use crate::own_space;
 use crate::publication::patience;
 use crate::wait::{Operation, OperationLater, Pending, awaited};
 
@@ -74,6 +75,7 @@ impl<H: IntoHandler<Reply>> Operation for SessionGetBuilder<'_, '_, H> {
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let limit = self.session.publish_limit();
         let (key, parameters) = self.selector?.split();
+        own_space::begin_for(self.session, &key);
         let inquiry = UnsentGet {
             node: self.session.node(),
             groups: [Some(self.session.listeners().callbacks()), None],
@@ -99,6 +101,7 @@ where
     fn perform_later(self) -> Self::Later {
         Box::pin(async move {
             let (key, parameters) = self.selector?.split();
+            own_space::begin_for(self.session, &key);
             let inquiry = UnsentGet {
                 node: self.session.node(),
                 groups: [Some(self.session.listeners().callbacks()), None],

@@ -20,6 +20,7 @@ use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::namespace::Namespace;
+use crate::own_space;
 use crate::wait::{Done, Operation, OperationLater, Pending, awaited, ready_at_once};
 
 /// A querier under construction; made by [`Session::declare_querier`].
@@ -51,6 +52,7 @@ impl<'b> Operation for QuerierBuilder<'_, 'b> {
     /// Declares the querier; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
+        own_space::begin_for(self.session, &key);
         let node = self.session.node().clone();
         Ok(Querier {
             face: node
