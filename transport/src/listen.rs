@@ -28,7 +28,7 @@ use self::datagrams::Counter;
 use self::pending::Pending;
 use crate::link::{
     self, BoundSocket, EndpointProblem, EndpointUse, HostPort, IoFailure, Link, LinkAddress,
-    LinkFailure, LinkParameters, LinkSettings, Protocol,
+    LinkFailure, LinkParameters, LinkSettings, Protocol, ServerHandshake,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -221,6 +221,8 @@ pub struct Listening {
     counters: Arc<Counters>,
     /// Senders whose drop ends the accept loops.
     stops: Mutex<Vec<oneshot::Sender<()>>>,
+    /// Certificates that it shows, if links are encrypted.
+    certificates: Option<ListenerCertificates>,
     /// Receivers that are ready when their loop has closed its socket.
     ended: Vec<oneshot::Receiver<()>>,
 }
@@ -261,6 +263,11 @@ impl Listening {
         self.pending.max()
     }
 
+    /// Returns the certificates that the listener shows, if links are encrypted.
+    pub fn certificates(&self) -> Option<ListenerCertificates> {
+        self.certificates.clone()
+    }
+
     /// Stops accepting and gives up the handshakes under way; open links stay. Returns at once; the
     /// socket is closed soon after.
     pub fn stop(&self) {
@@ -275,6 +282,44 @@ impl Listening {
         for ended in std::mem::take(&mut self.ended) {
             ended.await;
         }
+    }
+}
+
+/// Certificates that a listener shows, and those that it trusts. Clones share them.
+#[derive(Debug, Clone)]
+pub struct ListenerCertificates {
+    endpoint: Endpoint,
+    gates: Vec<ServerHandshake>,
+}
+
+impl ListenerCertificates {
+    /// Returns those of a listener; `None` if its links are not encrypted.
+    fn of(endpoint: &Endpoint, sockets: &[BoundSocket]) -> Option<ListenerCertificates> {
+        let gates = sockets.iter().map(|bound| &bound.entrance);
+        let gates: Vec<_> = gates.filter(|gate| gate.is_encrypted()).cloned().collect();
+        (!gates.is_empty()).then(|| ListenerCertificates {
+            endpoint: endpoint.clone(),
+            gates,
+        })
+    }
+
+    /// Loads those of other settings, for later connections; open links stay.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificates stay.
+    ///
+    /// # Blocking
+    /// Reads the files.
+    pub fn renew(&self, links: &LinkSettings) -> Result<(), ListenError> {
+        let settings = links.tls.of(&self.endpoint);
+        let renewed = settings.and_then(|settings| {
+            let mut gates = self.gates.iter();
+            gates.try_for_each(|gate| gate.renew(settings.clone()))
+        });
+        renewed.map_err(|problem| ListenError::Endpoint {
+            endpoint: self.endpoint.clone(),
+            problem,
+        })
     }
 }
 
@@ -375,6 +420,7 @@ fn start<R: Runtime, A: Admission>(
 ) -> Result<Listening, ListenError> {
     // Register the sockets with the runtime; no task runs before all of them are registered.
     let endpoint = &reception.endpoint;
+    let certificates = ListenerCertificates::of(endpoint, &sockets);
     let mut addresses = Vec::new();
     let mut doors = Vec::new();
     for BoundSocket {
@@ -428,6 +474,7 @@ fn start<R: Runtime, A: Admission>(
     }
     Ok(Listening {
         endpoint: endpoint.clone(),
+        certificates,
         addresses,
         pending: Arc::clone(&reception.pending),
         counters: Arc::clone(&reception.counters),

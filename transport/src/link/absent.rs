@@ -67,6 +67,10 @@ pub(super) fn bind<R: Runtime>(
 pub(crate) enum ListenerConfig {}
 
 impl ListenerConfig {
+    pub(crate) fn renew(&self, _settings: TlsSettings) -> Result<(), EndpointProblem> {
+        match *self {}
+    }
+
     pub(crate) async fn pass<R: Runtime>(
         &self,
         _runtime: &R,

@@ -193,6 +193,24 @@ impl ServerHandshake {
         }
     }
 
+    /// Returns true if connections are shown a certificate here.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        use ServerHandshake::{Quic, Tls, Wss};
+        matches!(self, Tls(_) | Wss(..) | Quic(_))
+    }
+
+    /// Loads the certificates of other settings, for later connections.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificates stay.
+    pub(crate) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        match self {
+            ServerHandshake::Tls(gate) | ServerHandshake::Wss(gate, _) => gate.renew(settings),
+            ServerHandshake::Quic(gate) => gate.renew(settings),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits for an incoming connection.
     pub(crate) async fn accept<R: Runtime>(
         &self,

@@ -275,6 +275,14 @@ impl ListenerConfig {
         self.hub.serve(runtime, listener, meet).await;
     }
 
+    /// Loads the certificates of other settings, for later connections.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificates stay.
+    pub(crate) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        self.hub.renew(settings)
+    }
+
     /// Refuses all new connections from now on.
     pub(crate) fn stop(&self) {
         self.hub.stop();

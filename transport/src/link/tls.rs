@@ -188,6 +188,14 @@ pub(crate) struct ListenerConfig {
 }
 
 impl ListenerConfig {
+    /// Loads the certificates of other settings, for later connections.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificates stay.
+    pub(crate) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        self.credentials.renew(settings)
+    }
+
     /// Makes the TLS handshake with a peer: shows this node's certificate, and requests the peer's
     /// where both ends have to show one.
     ///

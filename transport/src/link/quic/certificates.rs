@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{ServerConfig, TransportConfig};
 
-use super::super::EndpointProblem;
 use super::super::tls::Credentials;
+use super::super::{EndpointProblem, TlsSettings};
 
 /// Certificates of a listener, with the current content of the files.
 pub(super) struct ListenerCertificates {
@@ -50,6 +50,11 @@ impl ListenerCertificates {
             credentials,
             state: Mutex::new(State { tls, far, near }),
         })
+    }
+
+    /// Loads the certificates of other settings, for later connections.
+    pub(super) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        self.credentials.renew(settings)
     }
 
     /// Returns the current configuration for a peer, on another machine or on this one. The key of

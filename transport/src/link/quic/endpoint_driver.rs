@@ -21,6 +21,7 @@ use quinn_proto::{
 };
 use zonda_runtime::{Runtime, Socket};
 
+use super::super::{EndpointProblem, TlsSettings};
 use super::certificates::ListenerCertificates;
 use super::connection::{Closing, Connection};
 use super::terms::{self, Carrier};
@@ -94,6 +95,12 @@ impl EndpointDriver {
             is_woken: AtomicBool::new(false),
             task: AtomicWaker::new(),
         }))
+    }
+
+    /// Loads the certificates of other settings, for later connections.
+    pub(super) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        let greeting = self.greeting.as_ref();
+        greeting.map_or(Ok(()), |greeting| greeting.renew(settings))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -283,13 +283,13 @@ fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
 /// connections.
 #[derive(Debug)]
 pub(in crate::link) struct Credentials {
-    settings: TlsSettings,
     alpn: Vec<Vec<u8>>,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
+    settings: TlsSettings,
     config: Arc<ServerConfig>,
     looked: Instant,
     /// Modification time of each file.
@@ -302,16 +302,25 @@ impl Credentials {
         settings: TlsSettings,
         alpn: Vec<Vec<u8>>,
     ) -> Result<Self, EndpointProblem> {
-        let state = State {
-            changed: changed(&settings),
-            config: server_logged(&settings, &alpn)?,
-            looked: Instant::now(),
+        let state = Mutex::new(State::load(settings, &alpn)?);
+        Ok(Credentials { alpn, state })
+    }
+
+    /// Loads the certificates of other settings, for later connections. Settings other than
+    /// certificates and keys stay.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificates stay.
+    pub(in crate::link) fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = TlsSettings {
+            root_ca_certificate: settings.root_ca_certificate,
+            listen_private_key: settings.listen_private_key,
+            listen_certificate: settings.listen_certificate,
+            ..state.settings.clone()
         };
-        Ok(Credentials {
-            settings,
-            alpn,
-            state: Mutex::new(state),
-        })
+        *state = State::load(settings, &self.alpn)?;
+        Ok(())
     }
 
     /// Returns the configuration with the current content of the files. If that is invalid, returns
@@ -321,10 +330,10 @@ impl Credentials {
         let now = Instant::now();
         if now.duration_since(state.looked) >= LOOK_EVERY {
             state.looked = now;
-            let changed = changed(&self.settings);
+            let changed = changed(&state.settings);
             if changed != state.changed {
                 state.changed = changed;
-                match server_logged(&self.settings, &self.alpn) {
+                match server_logged(&state.settings, &self.alpn) {
                     Ok(config) => {
                         tracing::info!("new connections get the renewed certificate");
                         state.config = config;
@@ -336,6 +345,19 @@ impl Credentials {
             }
         }
         Arc::clone(&state.config)
+    }
+}
+
+impl State {
+    fn load(settings: TlsSettings, alpn: &[Vec<u8>]) -> Result<State, EndpointProblem> {
+        // The times come first: a file that changes while it is read is read again.
+        let changed = changed(&settings);
+        Ok(State {
+            changed,
+            config: server_logged(&settings, alpn)?,
+            looked: Instant::now(),
+            settings,
+        })
     }
 }
 
@@ -362,6 +384,17 @@ impl ServerCertificate {
     /// Looks at the files, and reads those that have changed.
     pub fn current(&self) -> Arc<ServerConfig> {
         self.0.current()
+    }
+
+    /// Loads the certificate of other settings, for later connections.
+    ///
+    /// # Errors
+    /// The setting that cannot be used; the previous certificate stays.
+    ///
+    /// # Blocking
+    /// Reads its files.
+    pub fn renew(&self, settings: TlsSettings) -> Result<(), EndpointProblem> {
+        self.0.renew(settings)
     }
 }
 
