@@ -37,6 +37,7 @@ use tower_http::add_extension::AddExtension;
 use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
+use zonda::Config;
 
 pub use counts::Counts;
 pub use credentials::Credentials;
@@ -112,7 +113,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    is_https: bool,
+    tls: Option<Arc<Tls>>,
     counts: Arc<Counts>,
     /// Dropped to stop the thread.
     end: Option<oneshot::Sender<()>>,
@@ -137,9 +138,8 @@ impl Server {
             .enable_all()
             .build()?;
         let tls = setup.tls.take().map(Arc::new);
-        let is_https = tls.is_some();
         let acceptor = Acceptor {
-            tls,
+            tls: tls.clone(),
             room: Arc::new(Semaphore::new(setup.limits.connections)),
             lasting: Arc::new(Semaphore::new(setup.limits.lasting)),
             routes: limited(routes, setup, Arc::clone(&counts)),
@@ -158,7 +158,7 @@ impl Server {
         })?;
         Ok(Server {
             address,
-            is_https,
+            tls,
             counts,
             end: Some(end),
             thread: Some(thread),
@@ -167,7 +167,7 @@ impl Server {
 
     /// Describes in one line where it is reached.
     pub fn status(&self) -> String {
-        let scheme = if self.is_https { "HTTPS" } else { "HTTP" };
+        let scheme = if self.tls.is_some() { "HTTPS" } else { "HTTP" };
         format!("{scheme} on {}", self.address)
     }
 
@@ -179,6 +179,17 @@ impl Server {
     /// Its counters.
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Takes over the certificate of another configuration, for later connections.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used; the previous one stays.
+    ///
+    /// # Blocking
+    /// Reads the files of the certificate.
+    pub fn renew(&self, config: &Config) -> Result<(), String> {
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.renew(config))
     }
 
     /// Stops it; open connections are cut.

@@ -86,6 +86,18 @@ pub trait Running: Send {
     /// Returns its counters.
     fn metrics(&self) -> Vec<Sample>;
 
+    /// Takes over the certificate of another configuration, for later connections.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used; the previous one stays.
+    ///
+    /// # Blocking
+    /// Reads the files of the certificate.
+    fn renew(&self, config: &Config) -> Result<(), String> {
+        let _ = config;
+        Ok(())
+    }
+
     /// Stops it.
     ///
     /// # Blocking

@@ -8,7 +8,7 @@ use serde_json::Value;
 use zonda::query::QueryTarget;
 use zonda::{Config, Session, Wait};
 use zonda_program::{Connection, Failure, await_attempts, complain, plain, print};
-use zonda_router::config::reloaded_keys;
+use zonda_router::config::writable_keys;
 
 use super::remote::{PATIENCE, Whom, chosen, replies};
 
@@ -46,7 +46,7 @@ impl Reload {
         // The file is checked before any router is asked.
         let usage = |error: String| Failure::Usage(format!("{}: {error}", self.file.display()));
         let given = Config::from_file(&self.file).map_err(|error| usage(error.to_string()))?;
-        let values = given.reloaded_values();
+        let values = given.writable_values();
         let rules = Config::router().replaced(&values);
         let rules = rules.map_err(|error| usage(error.to_string()))?;
         rules.validate().map_err(|error| usage(error.to_string()))?;
@@ -118,7 +118,7 @@ fn changes(reply: &str) -> String {
     let changed = reply["changed"].as_array().into_iter().flatten();
     let changed: Vec<_> = changed.filter_map(Value::as_str).collect();
     let mut text = match changed.is_empty() {
-        true => format!("nothing has changed in {}", reloaded_keys().join(", ")),
+        true => format!("nothing has changed in {}", writable_keys().join(", ")),
         false => format!("in force now: {}", changed.join(", ")),
     };
     if let Some(routers) = reply["routers"].as_u64().filter(|routers| *routers > 0) {

@@ -68,7 +68,7 @@ pub use network::{NetworkRule, Overwrite, PriorityChange};
 pub use origin::Origin;
 pub use publication::PublicationRule;
 pub use read::{Strategies, TimeLimit};
-pub use reload::{is_reloaded, reloaded_keys};
+pub use reload::{is_reloaded, is_writable, writable_keys};
 pub use rows::Settings;
 pub use rule::{Flow, MessageKind};
 pub use scope::Scope;

@@ -4,26 +4,55 @@
 
 use std::collections::BTreeSet;
 
+use zonda_codec::WhatAmI;
+
 use crate::{Config, ConfigError, keys, rows::ROWS, value::Value};
 
-/// Keys that a running node takes over from another configuration, with all keys below them.
-const RELOADED: [&str; 4] = [
+/// Keys that a running node takes over, also from other nodes, with all keys below them.
+const WRITABLE: [&str; 4] = [
     "access_control",
     "downsampling",
     "low_pass_filter",
     "qos/network",
 ];
 
-/// Returns the keys that a running node takes over, with all keys below them.
+/// Keys that a running node takes over from its own configuration alone: addresses and files of its
+/// machine.
+const OF_MACHINE: [&str; 12] = [
+    CONNECT,
+    "listen/endpoints",
+    "transport/link/tls/root_ca_certificate",
+    "transport/link/tls/root_ca_certificate_base64",
+    "transport/link/tls/listen_private_key",
+    "transport/link/tls/listen_private_key_base64",
+    "transport/link/tls/listen_certificate",
+    "transport/link/tls/listen_certificate_base64",
+    "transport/link/tls/connect_private_key",
+    "transport/link/tls/connect_private_key_base64",
+    "transport/link/tls/connect_certificate",
+    "transport/link/tls/connect_certificate_base64",
+];
+
+const CONNECT: &str = "connect/endpoints";
+
+/// Returns the keys that a running node takes over from other nodes, too, with all keys below them.
 #[must_use]
-pub const fn reloaded_keys() -> &'static [&'static str] {
-    &RELOADED
+pub const fn writable_keys() -> &'static [&'static str] {
+    &WRITABLE
 }
 
-/// Returns true if a running node takes over the value of this key.
+/// Returns true if a running node takes over the value of this key from other nodes, too.
 #[must_use]
-pub fn is_reloaded(key: &str) -> bool {
-    RELOADED.iter().any(|one| is_part(key, one))
+pub fn is_writable(key: &str) -> bool {
+    WRITABLE.iter().any(|one| is_part(key, one))
+}
+
+/// Returns true if a running node of a role takes over the value of this key from its own
+/// configuration. A client, which has one connection, does not change the endpoints for it.
+#[must_use]
+pub fn is_reloaded(key: &str, role: WhatAmI) -> bool {
+    let is_fixed = role == WhatAmI::Client && key == CONNECT;
+    is_writable(key) || (OF_MACHINE.contains(&key) && !is_fixed)
 }
 
 /// Returns true if `key` is `whole` or below it.
@@ -63,7 +92,7 @@ impl Config {
         rows.chain(below.cloned()).collect()
     }
 
-    /// Returns a copy of the values with those of a JSON5 object. Of each [reloaded](reloaded_keys) key
+    /// Returns a copy of the values with those of a JSON5 object. Of each [writable](writable_keys) key
     /// that the object names, nothing of the former value is left.
     ///
     /// # Errors
@@ -72,7 +101,7 @@ impl Config {
         let mut given = Config::default();
         given.merge_json5(object)?;
         let mut copy = self.values();
-        for whole in RELOADED {
+        for whole in WRITABLE {
             if given.settings.keys().any(|path| is_part(path, whole)) {
                 copy.settings.retain(|path, _| !is_part(path, whole));
             }
@@ -81,11 +110,11 @@ impl Config {
         Ok(copy)
     }
 
-    /// Returns the values of the [reloaded](reloaded_keys) keys as a JSON object.
+    /// Returns the values of the [writable](writable_keys) keys as a JSON object.
     #[must_use]
-    pub fn reloaded_values(&self) -> String {
+    pub fn writable_values(&self) -> String {
         let mut all = serde_json::Map::new();
-        for whole in RELOADED {
+        for whole in WRITABLE {
             let value = self.to_json(whole).unwrap_or_default();
             all.insert(
                 whole.into(),
@@ -95,10 +124,10 @@ impl Config {
         serde_json::Value::Object(all).to_string()
     }
 
-    /// Takes over the values of the [reloaded](is_reloaded) keys from another configuration.
-    pub fn reload(&mut self, other: &Config) {
-        self.settings.retain(|path, _| !is_reloaded(path));
-        let others = other.settings.iter().filter(|(path, _)| is_reloaded(path));
+    /// Takes over the values of the keys that `is_taken` from another configuration.
+    pub fn reload(&mut self, other: &Config, is_taken: impl Fn(&str) -> bool) {
+        self.settings.retain(|path, _| !is_taken(path));
+        let others = other.settings.iter().filter(|(path, _)| is_taken(path));
         self.settings
             .extend(others.map(|(path, setting)| (path.clone(), setting.clone())));
     }
@@ -132,12 +161,12 @@ mod tests {
         // A line more changes no value.
         let moved = text("allow", 7448, "two").replacen('{', "{\n// a comment\n", 1);
         assert_eq!(other.differing_keys(&read(&moved)), [""; 0]);
-        running.reload(&other);
+        running.reload(&other, is_writable);
         let mut left = running.differing_keys(&other);
         left.sort_unstable();
         assert_eq!(left, ["listen/endpoints", password]);
         // An absent value is taken over as well.
-        running.reload(&Config::router());
+        running.reload(&Config::router(), is_writable);
         assert!(!running.settings().access_enabled);
     }
 
@@ -153,7 +182,7 @@ mod tests {
         // The values of one configuration make another one have them, those that are not set too.
         let wanted = Config::router().with("access_control/default_permission", "'allow'");
         let replaced = replaced
-            .replaced(&wanted.reloaded_values())
+            .replaced(&wanted.writable_values())
             .expect("it is valid");
         assert_eq!(replaced.differing_keys(&wanted), [""; 0]);
         assert!(running.replaced("{downsamplin: []}").is_err());
@@ -169,7 +198,25 @@ mod tests {
             ("access", false),
             ("mode", false),
         ] {
-            assert_eq!(is_reloaded(key), expected, "{key}");
+            assert_eq!(is_writable(key), expected, "{key}");
+            assert_eq!(is_reloaded(key, WhatAmI::Router), expected, "{key}");
         }
+    }
+
+    #[test]
+    fn a_node_reads_more_from_its_own_file_than_other_nodes_may_write() {
+        for key in OF_MACHINE {
+            assert!(keys::find(key).is_some(), "{key}");
+            assert!(
+                is_reloaded(key, WhatAmI::Router) && !is_writable(key),
+                "{key}"
+            );
+            assert_eq!(is_reloaded(key, WhatAmI::Client), key != CONNECT, "{key}");
+        }
+        let endpoints = "{connect: {endpoints: ['tcp/127.0.0.1:1']}}";
+        let mut running = Config::router();
+        let other = Config::from_json5(endpoints).expect("it is valid");
+        running.reload(&other, |key| is_reloaded(key, WhatAmI::Router));
+        assert_eq!(running.settings().connect_endpoints().count(), 1);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Reactions of the running daemon to signals: it reloads rules and users, or prints its state.
+//! Reactions of the running daemon to signals: it reloads its configuration and users, or prints its
+//! state.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,13 @@ use zonda_router::{
     config::is_reloaded,
     node::{Node, Reloaded},
 };
+use zonda_services::Running;
 
 use crate::arguments::DaemonArgs;
 
 /// Reloads the configuration and the list of users. Returns the lines to print: the warnings about
 /// what was reloaded, then the result.
-pub(super) fn reload(node: &Node, args: &DaemonArgs) -> Vec<String> {
+pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonArgs) -> Vec<String> {
     let mut lines = Vec::new();
     let rules = match args.examine().into_config() {
         Err(problem) => format!("the configuration is not reloaded, the old one stays: {problem}"),
@@ -23,8 +25,15 @@ pub(super) fn reload(node: &Node, args: &DaemonArgs) -> Vec<String> {
             Ok(reloaded) => {
                 if !reloaded.changed.is_empty() {
                     let warnings = config.warnings().into_iter();
-                    let of_these = warnings.filter(|warning| is_reloaded(&warning.key));
+                    let of_these =
+                        warnings.filter(|warning| is_reloaded(&warning.key, node.role()));
                     lines.extend(of_these.map(|warning| format!("warning: {warning}")));
+                }
+                for service in services {
+                    if let Err(error) = service.renew(&config) {
+                        let name = service.name();
+                        lines.push(format!("warning: {name}: the certificate stays: {error}"));
+                    }
                 }
                 result(&reloaded)
             }
@@ -45,9 +54,16 @@ pub(super) fn reload(node: &Node, args: &DaemonArgs) -> Vec<String> {
 fn result(reloaded: &Reloaded) -> String {
     let mut parts = Vec::new();
     parts.push(match reloaded.changed.is_empty() {
-        true => "no rule has changed".to_owned(),
+        true => "nothing new to take over".to_owned(),
         false => format!("in force now: {}", reloaded.changed.join(", ")),
     });
+    match reloaded.certificates {
+        0 => {}
+        1 => parts.push("1 listener has read its certificates again".to_owned()),
+        more => parts.push(format!(
+            "{more} listeners have read their certificates again"
+        )),
+    }
     if !reloaded.needs_restart.is_empty() {
         let keys = reloaded.needs_restart.join(", ");
         parts.push(format!("changed, but in force after a restart: {keys}"));
@@ -112,7 +128,7 @@ mod tests {
     #[test]
     fn a_reload_names_what_is_in_force_and_what_is_not() {
         let mut reloaded = Reloaded::default();
-        assert_eq!(result(&reloaded), "no rule has changed");
+        assert_eq!(result(&reloaded), "nothing new to take over");
         reloaded.changed = vec!["qos/network".into(), "low_pass_filter".into()];
         reloaded.needs_restart = vec!["mode".into()];
         assert_eq!(

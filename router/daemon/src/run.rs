@@ -24,7 +24,7 @@ use crate::{
 /// Time for peers to take queued messages when the daemon ends, unless `close_timeout_ms` is set.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Runs the daemon until SIGINT or SIGTERM; on SIGHUP it reloads rules and users, on SIGUSR1 it
+/// Runs the daemon until SIGINT or SIGTERM; on SIGHUP it reloads its configuration and users, on SIGUSR1 it
 /// prints its state. Errors are printed as one line; the result is the exit code.
 ///
 /// # Blocking
@@ -92,7 +92,7 @@ fn serve(args: &DaemonArgs) -> Result<(), Failure> {
         match signals.next() {
             Request::End => break,
             Request::Reload => {
-                for line in requests::reload(&node, args) {
+                for line in requests::reload(&node, &services, args) {
                     complain(format_args!("{line}"));
                 }
             }

@@ -126,13 +126,13 @@ fn a_hangup_and_a_question_do_not_end_it() {
     for (signal, words) in [
         (
             "-HUP",
-            "SIGHUP: no rule has changed; there is no list of users to read again",
+            "SIGHUP: nothing new to take over; there is no list of users to read again",
         ),
         (
             "-USR1",
             &*format!("listening on tcp/{address}; links: 0 to routers"),
         ),
-        ("-HUP", "SIGHUP: no rule has changed"),
+        ("-HUP", "SIGHUP: nothing new to take over"),
     ] {
         let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.is_ok_and(|s| s.success()));
@@ -178,18 +178,15 @@ fn a_hangup_reads_the_rules_again() {
         status.expect("it is open").matching()
     };
     assert!(!matches());
-    hangups.next(&["no rule has changed"]);
+    hangups.next(&["nothing new to take over"]);
     write("allowed", 0);
     hangups.next(&[
         "is not reloaded, the old one stays",
         "line 3",
         "default_permission",
     ]);
-    write("allow", 1);
-    hangups.next(&[
-        "in force now: access_control/default_permission;",
-        "in force after a restart: listen/endpoints",
-    ]);
+    write("allow", 0);
+    hangups.next(&["in force now: access_control/default_permission;"]);
     let begin = Instant::now();
     while !matches() {
         assert!(
@@ -513,4 +510,274 @@ fn a_port_that_is_taken_ends_it_only_if_rest_is_required() {
     assert_eq!(daemon.0.wait().expect("our child").code(), Some(1));
     let errors = daemon.errors();
     assert!(errors.contains("cannot listen on"), "{errors}");
+}
+
+/// A configuration file, which is deleted with this.
+#[cfg(unix)]
+struct ConfigFile(std::path::PathBuf);
+
+#[cfg(unix)]
+impl ConfigFile {
+    fn new(name: &str) -> ConfigFile {
+        let name = format!("zonda-{name}-{}.json5", std::process::id());
+        ConfigFile(std::env::temp_dir().join(name))
+    }
+
+    fn write(&self, text: &str) {
+        std::fs::write(&self.0, text).expect("a folder for temporary files");
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("text")
+    }
+}
+
+#[cfg(unix)]
+impl Drop for ConfigFile {
+    fn drop(&mut self) {
+        // A file that stays does no harm.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Waits for a condition, with a deadline.
+#[cfg(unix)]
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Returns a port that was free a moment ago.
+#[cfg(unix)]
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    listener.local_addr().expect("address").port()
+}
+
+#[cfg(unix)]
+fn client(address: &str) -> Result<zonda::Session, String> {
+    let config = zonda::Config::client([address]).with("connect/timeout_ms", "0");
+    let opened = zonda::open(config).wait();
+    opened.map_err(|error| error.to_string())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_opens_and_closes_listeners_and_keeps_the_links() {
+    let file = ConfigFile::new("listeners");
+    let (old, new) = (free_port(), free_port());
+    let write = |ports: &[u16], lease: u32| {
+        let endpoints: Vec<String> = ports
+            .iter()
+            .map(|p| format!("'tcp/127.0.0.1:{p}'"))
+            .collect();
+        let endpoints = endpoints.join(", ");
+        file.write(&format!(
+            "{{listen: {{endpoints: [{endpoints}]}}, transport: {{link: {{tx: {{lease: {lease}}}}}}}}}"
+        ));
+    };
+    write(&[old], 10_000);
+    let mut daemon = Daemon::start(&["-c", file.path(), "--no-multicast-scouting"]);
+    assert_eq!(daemon.address().port(), old);
+    let mut hangups = daemon.hangups();
+    let at = |port: u16| format!("tcp/127.0.0.1:{port}");
+    let first = client(&at(old)).expect("it listens");
+    // A key that needs a restart is named.
+    write(&[old, new], 9_000);
+    hangups.next(&[
+        "in force now: listen/endpoints;",
+        "in force after a restart: transport/link/tx/lease",
+    ]);
+    let second = client(&at(new)).expect("it listens there, too");
+    // A port that is taken changes nothing, not even the rest of the file.
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    let taken = taken.local_addr().map(|at| (at, taken)).expect("address");
+    write(&[taken.0.port()], 10_000);
+    hangups.next(&[
+        "is not reloaded, the old one stays",
+        &format!("cannot listen on tcp/{}", taken.0),
+    ]);
+    assert!(client(&at(old)).is_ok() && client(&at(new)).is_ok());
+    // The old listener ends, and its link does not.
+    write(&[new], 10_000);
+    hangups.next(&["in force now: listen/endpoints;"]);
+    until("the old port is closed", || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, old)).is_err()
+    });
+    let subscriber = first.declare_subscriber("a").wait().expect("declared");
+    let publisher = second.declare_publisher("a").wait().expect("declared");
+    until("the subscriber counts", || {
+        publisher.matching_status().wait().expect("open").matching()
+    });
+    publisher.put("still there").wait().expect("sent");
+    let sample = subscriber.recv_timeout(Duration::from_secs(20));
+    assert!(sample.expect("open").is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_dials_new_endpoints_and_forgets_old_ones() {
+    let file = ConfigFile::new("endpoints");
+    let write = |endpoints: &[&SocketAddr]| {
+        let endpoints: Vec<String> = endpoints.iter().map(|at| format!("'tcp/{at}'")).collect();
+        file.write(&format!(
+            "{{listen: {{endpoints: ['tcp/127.0.0.1:0']}},
+               connect: {{endpoints: [{}], retry: {{period_init_ms: 5, period_max_ms: 5}}}}}}",
+            endpoints.join(", ")
+        ));
+    };
+    write(&[]);
+    let mut daemon = Daemon::start(&["-c", file.path(), "--no-multicast-scouting"]);
+    daemon.address();
+    let mut hangups = daemon.hangups();
+    let server = || {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+        let address = listener.local_addr().expect("address");
+        listener.set_nonblocking(true).expect("the system can");
+        (listener, address)
+    };
+    let router = zonda::open(zonda::Config::router().listen(["tcp/127.0.0.1:0"]));
+    let router = router.wait().expect("it opens");
+    let peer = router.info().locators().remove(0);
+    let peer: SocketAddr = peer.address().parse().expect("an address");
+    let (silent, silent_at) = server();
+    write(&[&peer, &silent_at]);
+    hangups.next(&["in force now: connect/endpoints;"]);
+    let is_linked = || router.info().links().len() == 1;
+    until("both are dialled", || {
+        is_linked() && silent.accept().is_ok()
+    });
+    // The links of endpoints that are gone stay; the endpoints are not dialled again.
+    let (next, next_at) = server();
+    write(&[&next_at]);
+    hangups.next(&["in force now: connect/endpoints;"]);
+    // Attempts have been made up to now, and one may be under way.
+    while silent.accept().is_ok() {}
+    let mut late = 0;
+    for _ in 0..5 {
+        until("one more attempt", || next.accept().is_ok());
+        late += usize::from(silent.accept().is_ok());
+    }
+    assert!(late <= 1, "{late} attempts at what is gone");
+    assert!(is_linked());
+}
+
+/// Certificates for `localhost` in a directory of their own, each its own authority.
+#[cfg(all(unix, feature = "tls"))]
+struct Certificates(std::path::PathBuf);
+
+#[cfg(all(unix, feature = "tls"))]
+impl Certificates {
+    fn new() -> Certificates {
+        let name = format!("zonda-certificates-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        Certificates(directory)
+    }
+
+    fn path(&self, file: &str) -> String {
+        self.0.join(file).display().to_string()
+    }
+
+    fn make(&self, name: &str) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
+        let write = |end: &str, text: String| {
+            std::fs::write(self.path(&format!("{name}.{end}")), text).expect("room");
+        };
+        write("pem", made.cert.pem());
+        write("key", made.signing_key.serialize_pem());
+    }
+
+    /// Connects with TLS, trusting this certificate alone.
+    fn connect(&self, to: &str, trusted: &str) -> Result<zonda::Session, String> {
+        let trusted = format!("'{}'", self.path(trusted));
+        let config = zonda::Config::client([to]).with("connect/timeout_ms", "0");
+        let config = config.with("transport/link/tls/root_ca_certificate", &trusted);
+        let opened = zonda::open(config).wait();
+        opened.map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(all(unix, feature = "tls"))]
+impl Drop for Certificates {
+    fn drop(&mut self) {
+        // Files that stay do no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Links over TLS, WebSocket within TLS, and QUIC show the new certificate at once; a bad file
+/// keeps the old one.
+#[cfg(all(unix, feature = "wss", feature = "quic"))]
+#[test]
+fn a_hangup_shows_other_certificates_to_new_links() {
+    let (file, certificates) = (ConfigFile::new("certificates"), Certificates::new());
+    certificates.make("one");
+    certificates.make("two");
+    let ports = [free_port(), free_port(), free_port()];
+    let kinds = ["tls", "wss", "quic"];
+    let to: Vec<String> = kinds
+        .iter()
+        .zip(ports)
+        .map(|(kind, port)| format!("{kind}/localhost:{port}"))
+        .collect();
+    let write = |certificate: &str, key: &str| {
+        let listen: Vec<String> = to
+            .iter()
+            .map(|to| format!("'{}'", to.replace("localhost", "127.0.0.1")))
+            .collect();
+        file.write(&format!(
+            "{{listen: {{endpoints: [{}]}},
+               transport: {{link: {{tls: {{listen_certificate: '{}', listen_private_key: '{}'}}}}}}}}",
+            listen.join(", "),
+            certificates.path(certificate),
+            certificates.path(key),
+        ));
+    };
+    write("one.pem", "one.key");
+    let mut daemon = Daemon::start(&["-c", file.path(), "--no-multicast-scouting"]);
+    let mut lines = BufReader::new(daemon.0.stdout.take().expect("it is piped")).lines();
+    until("it listens", || {
+        let line = lines.next().expect("a line").expect("text");
+        line.starts_with("listening on quic/")
+    });
+    let mut hangups = daemon.hangups();
+    let connect = |trusted: &str| -> Vec<Result<zonda::Session, String>> {
+        to.iter()
+            .map(|to| certificates.connect(to, trusted))
+            .collect()
+    };
+    let all = |trusted: &str| connect(trusted).iter().all(Result::is_ok);
+    let none = |trusted: &str| connect(trusted).iter().all(Result::is_err);
+    let standing: Vec<_> = connect("one.pem")
+        .into_iter()
+        .map(|one| one.expect("trusted"))
+        .collect();
+    assert!(none("two.pem"));
+    // Files that do not fit, or are not there, are named.
+    write("two.pem", "one.key");
+    hangups.next(&[
+        "is not reloaded, the old one stays",
+        "listen_private_key",
+        &certificates.path("one.key"),
+        "does not belong to listen_certificate",
+    ]);
+    write("none.pem", "one.key");
+    hangups.next(&["is not reloaded", "listen_certificate", "none.pem"]);
+    assert!(all("one.pem"));
+    write("two.pem", "two.key");
+    hangups.next(&[
+        "in force now: transport/link/tls/listen_private_key, transport/link/tls/listen_certificate",
+        "3 listeners have read their certificates again",
+    ]);
+    assert!(all("two.pem") && none("one.pem"));
+    assert!(standing.iter().all(|one| one.info().links().len() == 1));
+    // Other contents of a file are read, too.
+    std::fs::copy(certificates.path("one.pem"), certificates.path("two.pem")).expect("room");
+    std::fs::copy(certificates.path("one.key"), certificates.path("two.key")).expect("room");
+    hangups.next(&["nothing new to take over", "3 listeners have read"]);
+    assert!(all("one.pem"));
 }

@@ -14,7 +14,7 @@ use crate::{
         asker::Asker,
         question::{AdminQuestion, AdminReply, JSON},
     },
-    config::{Flow, MessageKind, Settings, reloaded_keys},
+    config::{Flow, MessageKind, Settings, writable_keys},
     node::shared::Shared,
 };
 
@@ -83,7 +83,7 @@ pub(crate) fn write_config(
     let key = key.map_err(|error| error.to_string())?;
     let reloaded = node.write(path, text).map_err(|error| error.to_string())?;
     if !reloaded.needs_restart.is_empty() {
-        let keys = reloaded_keys().join(", ");
+        let keys = writable_keys().join(", ");
         let what = match path {
             "" => format!(
                 "a restart is needed for {}",

@@ -2,9 +2,12 @@
 
 //! Reload of the configuration of a running node.
 
+use std::sync::Arc;
+
 use crate::{
-    config::{Config, ConfigError, is_reloaded},
+    config::{Config, ConfigError, is_reloaded, is_writable},
     filter::reload_filters,
+    peers::renewal::Renewal,
 };
 
 use super::{handle::Node, shared::Shared};
@@ -20,6 +23,8 @@ pub struct Reloaded {
     /// Number of routers of the mesh. What they have declared so far was not decided about again;
     /// their messages are.
     pub routers: usize,
+    /// Number of listeners that have read their certificates again.
+    pub certificates: usize,
     /// Number of neighbours whose earlier declarations were refused, and were too many to be
     /// remembered: they have to declare them again.
     pub forgotten: usize,
@@ -27,16 +32,22 @@ pub struct Reloaded {
 
 impl Node {
     /// Takes over values from another configuration: those below `access_control`, `downsampling`,
-    /// `low_pass_filter` and `qos/network`. No link ends, and no message is lost unless the new
-    /// rules drop it. The new rules decide about messages at once, then about the declarations that
-    /// neighbours have made so far, also about those that the old rules refused.
+    /// `low_pass_filter` and `qos/network`, the endpoints of `listen` and of `connect` (unless the
+    /// node is a client), and the keys and certificates of `transport/link/tls`. No link ends, and
+    /// no message is lost unless the new rules drop it.
+    ///
+    /// The new rules decide about messages at once, then about the declarations that neighbours have
+    /// made so far, also about those that the old rules refused. New endpoints are listened on, or
+    /// connected to; those that are gone accept no more links, or are not connected to again. Later
+    /// connections get the new certificates, whose files are read again in any case.
     ///
     /// # Errors
-    /// The first fault of the configuration; nothing was taken over.
+    /// The first fault: of the configuration, of a file, or of an address to listen on. Nothing was
+    /// taken over.
     ///
     /// # Blocking
-    /// Waits for another reload that is under way. Takes milliseconds for each neighbour with many
-    /// declarations, while the node forwards messages.
+    /// Waits for another reload that is under way. Reads files, and looks up host names. Takes
+    /// milliseconds for each neighbour with many declarations, while the node forwards messages.
     ///
     /// ```
     /// # zonda_runtime::block_on(async {
@@ -59,12 +70,29 @@ impl Node {
 
 impl Shared {
     /// Takes over values, as [`Node::reload`] describes.
-    pub(crate) fn reload(&self, config: &Config) -> Result<Reloaded, ConfigError> {
+    pub(crate) fn reload(self: &Arc<Self>, config: &Config) -> Result<Reloaded, ConfigError> {
         config.validate()?;
         self.take_over(|running| {
             let different = running.differing_keys(config);
-            running.reload(config);
-            Ok(different)
+            // the endpoints of another role are not for this one
+            let is_other_role = different.iter().any(|key| key == "mode");
+            let is_taken = |key: &str| match is_other_role {
+                true => is_writable(key),
+                false => is_reloaded(key, self.role),
+            };
+            let mut next = running.values();
+            next.reload(config, is_taken);
+            next.validate()?;
+            let renewal = Renewal::prepare(self, next.settings())?;
+            *running = next;
+            let certificates = renewal.apply(self);
+            let (changed, needs_restart) = different.into_iter().partition(|key| is_taken(key));
+            Ok(Reloaded {
+                changed,
+                needs_restart,
+                certificates,
+                ..Reloaded::default()
+            })
         })
     }
 
@@ -80,34 +108,33 @@ impl Shared {
                 _ => running.values().with(key, value),
             };
             written.validate()?;
-            let mut different = running.differing_keys(&written);
-            match different.iter().all(|key| is_reloaded(key)) {
-                true => running.reload(&written),
-                false => different.retain(|key| !is_reloaded(key)),
+            let different = running.differing_keys(&written);
+            let (mut changed, needs_restart): (Vec<_>, Vec<_>) =
+                different.into_iter().partition(|key| is_writable(key));
+            match needs_restart.is_empty() {
+                true => running.reload(&written, is_writable),
+                false => changed.clear(),
             }
-            Ok(different)
+            Ok(Reloaded {
+                changed,
+                needs_restart,
+                ..Reloaded::default()
+            })
         })
     }
 
-    /// Changes the running configuration and takes over what has changed. `change` returns the keys
-    /// that differ. The lock keeps one change from undoing another one that is under way.
+    /// Changes the running configuration, and takes over the filters if keys of theirs have changed.
+    /// The lock keeps one change from undoing another one that is under way.
     fn take_over(
         &self,
-        change: impl FnOnce(&mut Config) -> Result<Vec<String>, ConfigError>,
+        change: impl FnOnce(&mut Config) -> Result<Reloaded, ConfigError>,
     ) -> Result<Reloaded, ConfigError> {
         if self.is_forked() {
             return Ok(Reloaded::default());
         }
         let mut running = self.running.lock();
-        let different = change(&mut running)?;
-        let (changed, needs_restart): (Vec<_>, _) =
-            different.into_iter().partition(|key| is_reloaded(key));
-        let mut reloaded = Reloaded {
-            changed,
-            needs_restart,
-            ..Reloaded::default()
-        };
-        if !reloaded.changed.is_empty() {
+        let mut reloaded = change(&mut running)?;
+        if reloaded.changed.iter().any(|key| is_writable(key)) {
             let skipped = reload_filters(self, &running.settings());
             reloaded.routers = skipped.routers;
             reloaded.forgotten = skipped.incomplete;

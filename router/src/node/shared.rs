@@ -294,10 +294,15 @@ impl Shared {
 
     /// Waits, unless the node closes first.
     pub(crate) async fn pause(&self, wait: Duration) {
+        self.pause_unless(wait, || self.is_closed()).await;
+    }
+
+    /// Waits, unless `is_over` becomes true first; checks it whenever a connection comes or goes.
+    pub(crate) async fn pause_unless(&self, wait: Duration, is_over: impl Fn() -> bool) {
         let deadline = zonda_runtime::after(wait);
         loop {
             let changed = self.changed.listen();
-            if self.is_closed() || self.until(deadline, changed).await.is_none() {
+            if is_over() || self.until(deadline, changed).await.is_none() {
                 return;
             }
         }

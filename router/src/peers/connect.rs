@@ -15,9 +15,9 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::{Retry, Settings},
+    config::{Retry, Settings, TimeLimit},
     node::shared::Shared,
-    peers::{admit, attempt::Attempt, crossing, links::LinkHandle, notes, rejoin},
+    peers::{admit, attempt::Attempt, crossing, links::LinkHandle, notes, rejoin, wanted::Upkeep},
     table::scouting,
 };
 
@@ -78,7 +78,7 @@ fn is_linked_to(shared: &Shared, refused: &DialError) -> bool {
 async fn dial(shared: &Shared, endpoint: &Endpoint) -> Result<Link, DialError> {
     let options = DialOptions {
         timeout: shared.settings.open_timeout,
-        links: shared.settings.links(),
+        links: shared.state.lock().peers.links(),
         ..DialOptions::default()
     };
     with_runtime!(&shared.runtime, runtime => {
@@ -108,25 +108,22 @@ pub(crate) async fn attempt_any(
     Err(last)
 }
 
-/// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the
+/// Keeps a connection to one of the endpoints of `upkeep` until that is over. `face` is the
 /// connection that stands already, if one does.
-pub(crate) async fn keep_connected(
-    shared: Arc<Shared>,
-    endpoints: Vec<Endpoint>,
-    mut face: Option<LinkHandle>,
-) {
-    let mut backoff = backoff_any(&shared.settings, &endpoints);
+async fn keep_connected(shared: Arc<Shared>, upkeep: Arc<Upkeep>, mut face: Option<LinkHandle>) {
+    let endpoints = upkeep.endpoints();
+    let mut backoff = backoff_any(&shared.settings, endpoints);
     let mut failures = Failures::default();
     let mut is_joined = shared.role != WhatAmI::Client;
-    while !shared.is_closed() {
+    while !is_over(&shared, &upkeep) {
         // hold the connection until it is lost
         if let Some(face) = face.take() {
             if !std::mem::replace(&mut is_joined, true) {
                 start_joining(&shared, face);
             }
             let since = Instant::now();
-            wait_until_gone(&shared, face).await;
-            if shared.is_closed() {
+            wait_until_gone(&shared, face, || is_over(&shared, &upkeep)).await;
+            if is_over(&shared, &upkeep) {
                 return;
             }
             failures.lose();
@@ -136,10 +133,10 @@ pub(crate) async fn keep_connected(
             }
         }
         // one attempt at each endpoint
-        match attempt_any(&shared, &endpoints).await {
+        match attempt_any(&shared, endpoints).await {
             Ok(connected) => {
-                if let Some(lost) = failures.end(&endpoints) {
-                    shared.lines.log_return(&names(&endpoints), lost);
+                if let Some(lost) = failures.end(endpoints) {
+                    shared.lines.log_return(&names(endpoints), lost);
                 }
                 face = Some(connected);
                 continue;
@@ -153,15 +150,23 @@ pub(crate) async fn keep_connected(
         }
         // back off after a failure
         let wait = backoff.next_wait_apart();
-        notes::note_retry(&shared, &endpoints, Some(wait));
-        shared.pause(wait).await;
+        notes::note_retry(&shared, endpoints, Some(wait));
+        shared
+            .pause_unless(wait, || is_over(&shared, &upkeep))
+            .await;
     }
 }
 
-async fn wait_until_gone(shared: &Shared, standing: LinkHandle) {
+/// Returns true if a connection is not to be kept any more.
+fn is_over(shared: &Shared, upkeep: &Upkeep) -> bool {
+    upkeep.has_ended() || shared.is_closed()
+}
+
+/// Waits for the loss of a connection, or until `is_over`.
+async fn wait_until_gone(shared: &Shared, standing: LinkHandle, is_over: impl Fn() -> bool) {
     loop {
         let changed = shared.changed.listen();
-        if shared.is_closed() || !shared.state.lock().stands(standing) {
+        if is_over() || !shared.state.lock().stands(standing) {
             return;
         }
         changed.await;
@@ -209,7 +214,7 @@ async fn keep_joined(shared: Arc<Shared>, endpoint: Endpoint) {
         match joined {
             Ok(standing) => {
                 let since = Instant::now();
-                wait_until_gone(&shared, standing).await;
+                wait_until_gone(&shared, standing, || shared.is_closed()).await;
                 if since.elapsed() >= SETTLED {
                     backoff.reset();
                 }
@@ -238,9 +243,26 @@ async fn attempt_joining(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<Li
 
 /// Starts the upkeep of a configured connection.
 pub(crate) fn start_connecting(shared: &Arc<Shared>, kept: Kept) {
+    let upkeep = shared.state.lock().peers.wanted.keep(kept.endpoints);
     let node = Arc::clone(shared);
     shared.runtime.spawn("zonda-connect", move || {
-        keep_connected(node, kept.endpoints, kept.standing)
+        keep_connected(node, upkeep, kept.standing)
+    });
+}
+
+/// Starts the upkeep of a connection that a reload has added. One that is tried only once
+/// (`connect/timeout_ms`) is given up after a failure.
+pub(super) fn start_added(shared: &Arc<Shared>, kept: Kept) {
+    if kept.standing.is_some() || shared.settings.connect_timeout != TimeLimit::Once {
+        return start_connecting(shared, kept);
+    }
+    let node = Arc::clone(shared);
+    shared.runtime.spawn("zonda-connect", move || async move {
+        match attempt_any(&node, &kept.endpoints).await {
+            Ok(standing) => start_connecting(&node, Kept::new(kept.endpoints, Some(standing))),
+            Err(Some(failure)) => tracing::warn!("{failure}"),
+            Err(None) => {}
+        }
     });
 }
 

@@ -66,13 +66,9 @@ struct Dial {
     next: Option<Instant>,
 }
 
-/// Configured endpoints. Not larger than the configuration.
-#[derive(Debug, Default)]
-pub(crate) struct Dials(Vec<Dial>);
-
-impl Dials {
-    pub(crate) fn new(endpoints: Vec<Endpoint>) -> Self {
-        let dial = |endpoint| Dial {
+impl Dial {
+    fn new(endpoint: Endpoint) -> Dial {
+        Dial {
             endpoint,
             face: None,
             reached: false,
@@ -81,8 +77,36 @@ impl Dials {
             linked_at: None,
             fresh: false,
             next: None,
+        }
+    }
+}
+
+/// Configured endpoints. Not larger than the configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Dials(Vec<Dial>);
+
+impl Dials {
+    pub(crate) fn new(endpoints: Vec<Endpoint>) -> Self {
+        Dials(endpoints.into_iter().map(Dial::new).collect())
+    }
+
+    /// Changes the endpoints; those that stay keep their state.
+    pub(super) fn replace(&mut self, endpoints: Vec<Endpoint>) {
+        let mut former = std::mem::take(&mut self.0);
+        let dial = |endpoint| match former.iter().position(|dial| dial.endpoint == endpoint) {
+            Some(place) => former.swap_remove(place),
+            None => Dial::new(endpoint),
         };
-        Dials(endpoints.into_iter().map(dial).collect())
+        self.0 = endpoints.into_iter().map(dial).collect();
+    }
+
+    /// Returns the links that endpoints opened last.
+    pub(super) fn faces(&self, endpoints: &[Endpoint]) -> Vec<FaceId> {
+        let wanted = self
+            .0
+            .iter()
+            .filter(|dial| endpoints.contains(&dial.endpoint));
+        wanted.filter_map(|dial| dial.face).collect()
     }
 
     fn of<'a>(&'a mut self, endpoints: &'a [Endpoint]) -> impl Iterator<Item = &'a mut Dial> {

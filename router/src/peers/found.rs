@@ -42,7 +42,7 @@ pub(crate) async fn connect_to(shared: Arc<Shared>, attempt: scouting::Attempt) 
         let options = DialOptions {
             timeout: limit,
             expected: Some(zid),
-            links: shared.settings.links(),
+            links: shared.state.lock().peers.links(),
         };
         let dialed = dial_found(&shared, &locator.clone().into(), options).await;
         note_tried(&shared, &zid, locator, &dialed);

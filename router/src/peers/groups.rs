@@ -131,14 +131,13 @@ impl Handler for Listener {
     fn closed(&mut self, ended: Ended) {
         let text = ended.to_string();
         self.inbound.closed(ended);
-        if self.shared.is_closed() {
+        let endpoint = &self.endpoint;
+        let is_wanted = self.shared.state.lock().peers.listens_at(endpoint);
+        if self.shared.is_closed() || !is_wanted {
             return;
         }
-        let (node, endpoint) = (Arc::clone(&self.shared), self.endpoint.clone());
         tracing::warn!("{endpoint} is left: {text}; joining it again");
-        self.shared
-            .runtime
-            .spawn("zonda-listen", move || listen::keep_trying(node, endpoint));
+        listen::start_trying(&self.shared, endpoint.clone());
     }
 }
 

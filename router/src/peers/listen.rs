@@ -8,14 +8,14 @@ use std::{sync::Arc, time::Instant};
 use zonda_codec::Endpoint;
 use zonda_runtime::with_runtime;
 use zonda_transport::{
-    link::is_group,
+    link::{LinkSettings, is_group},
     listen::{ListenError, ListenOptions, Listening, listen_with},
 };
 
 use crate::{
     config::TimeLimit,
     model::OpenError,
-    node::{handle::Node, shared::Shared},
+    node::{handle::Node, shared::Shared, state::State},
     peers::{admit::PeerAdmission, connect, finding, groups, trust},
 };
 
@@ -40,10 +40,7 @@ impl Node {
                 }
                 TimeLimit::For(_) | TimeLimit::Forever => {
                     tracing::warn!("{error}; trying again in the background");
-                    let node = Arc::clone(shared);
-                    shared
-                        .runtime
-                        .spawn("zonda-listen", move || keep_trying(node, endpoint));
+                    start_trying(shared, endpoint);
                 }
             }
         }
@@ -79,14 +76,17 @@ fn listen_once(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<(), ListenEr
     if is_group(endpoint) {
         return groups::join_group(shared, endpoint);
     }
-    let door = PeerAdmission {
-        shared: Arc::clone(shared),
-        listener: endpoint.clone(),
-    };
-    let listening = start_listening(shared, endpoint, door)?;
+    let links = shared.state.lock().peers.links();
+    keep(shared, open(shared, endpoint, links)?);
+    Ok(())
+}
+
+/// Keeps a listener that was opened, unless the node is closed or a reload has removed its endpoint.
+pub(super) fn keep(shared: &Shared, listening: Listening) {
     let mut state = shared.state.lock();
     // closing takes the listeners with this lock, after it has marked the node as closed
-    let late = match shared.is_closed() {
+    let is_late = shared.is_closed() || !state.peers.wanted.listens_at(listening.endpoint());
+    let late = match is_late {
         true => Some(listening),
         false => {
             state.peers.listening.push(listening);
@@ -98,36 +98,58 @@ fn listen_once(shared: &Arc<Shared>, endpoint: &Endpoint) -> Result<(), ListenEr
         finding::tell_own(shared);
     }
     drop(late);
-    Ok(())
 }
 
-fn start_listening(
-    shared: &Shared,
+/// Opens a listener, whose links become neighbours.
+pub(super) fn open(
+    shared: &Arc<Shared>,
     endpoint: &Endpoint,
-    door: PeerAdmission,
+    links: LinkSettings,
 ) -> Result<Listening, ListenError> {
     let options = ListenOptions {
         pending_max: shared.limits.pending_max,
         accept_timeout: shared.settings.accept_timeout,
-        links: shared.settings.links(),
+        links,
     };
-    let door = Arc::new(door);
+    let door = Arc::new(PeerAdmission {
+        shared: Arc::clone(shared),
+        listener: endpoint.clone(),
+    });
     with_runtime!(&shared.runtime, runtime => {
         listen_with(runtime, endpoint, shared.parameters(), door, options)
     })
 }
 
-pub(super) async fn keep_trying(shared: Arc<Shared>, endpoint: Endpoint) {
+/// Tries to listen in the background, until the node listens there or is not to any more.
+pub(super) fn start_trying(shared: &Arc<Shared>, endpoint: Endpoint) {
+    let node = Arc::clone(shared);
+    shared
+        .runtime
+        .spawn("zonda-listen", move || keep_trying(node, endpoint));
+}
+
+async fn keep_trying(shared: Arc<Shared>, endpoint: Endpoint) {
     let mut backoff = connect::backoff(shared.settings.listen_retry(), &endpoint);
     loop {
         shared.pause(backoff.next_wait()).await;
-        if shared.is_closed() {
+        if shared.is_closed() || !shared.state.lock().lacks_listener(&endpoint) {
             return;
         }
         match listen_once(&shared, &endpoint) {
             Ok(()) => return tracing::info!("listening on {endpoint} now"),
             Err(error) => tracing::debug!("{error}"),
         }
+    }
+}
+
+impl State {
+    /// Returns true if this node is to listen at an endpoint, and does not.
+    fn lacks_listener(&self, endpoint: &Endpoint) -> bool {
+        let mut open = self.peers.listening.iter();
+        let mut groups = self.faces.values().filter_map(|face| face.group.as_ref());
+        self.peers.wanted.listens_at(endpoint)
+            && open.all(|one| one.endpoint() != endpoint)
+            && groups.all(|group| group.endpoint() != endpoint)
     }
 }
 

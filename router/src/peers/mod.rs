@@ -12,6 +12,7 @@
 //! - `groups`: multicast groups, whose members have no connections;
 //! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace;
+//! - `wanted`, `renewal`: endpoints and certificates that a reload changes;
 //! - `state`: the part of the node's state for all of these.
 
 pub(crate) mod admission;
@@ -40,7 +41,9 @@ mod recent;
 pub(crate) mod refusals;
 mod rejoin;
 pub(crate) mod removal;
+pub(crate) mod renewal;
 pub(crate) mod slow;
 pub(crate) mod state;
 mod telling;
 mod trust;
+mod wanted;

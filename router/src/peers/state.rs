@@ -6,7 +6,10 @@
 use std::time::Instant;
 
 use zonda_codec::{Endpoint, Locator, ZenohId};
-use zonda_transport::listen::{ListenCounts, Listening};
+use zonda_transport::{
+    link::LinkSettings,
+    listen::{ListenCounts, Listening},
+};
 
 use crate::{
     config::Settings,
@@ -17,6 +20,7 @@ use crate::{
         ended::EndedLinks,
         neighbours::Neighbours,
         slow::SlowConsumers,
+        wanted::Wanted,
     },
     scouting::Service,
     table::{FaceId, scouting::CandidateCounts},
@@ -27,6 +31,7 @@ pub(crate) struct Peers {
     /// Nodes that are connected, or admitted and about to be (`None`).
     pub(super) neighbours: Neighbours,
     pub(super) listening: Vec<Listening>,
+    pub(super) wanted: Wanted,
     pub(super) dials: Dials,
     /// Counts of the messages for neighbours that are gone.
     pub(super) ended: EndedLinks,
@@ -62,6 +67,7 @@ impl Peers {
         Peers {
             neighbours: Neighbours::default(),
             listening: Vec::new(),
+            wanted: Wanted::new(settings),
             dials: Dials::new(settings.connect_endpoints().cloned().collect()),
             ended: EndedLinks::default(),
             lost_ago: RecentlyLost::default(),
@@ -74,6 +80,16 @@ impl Peers {
     pub(crate) fn take_doors(&mut self) -> (Vec<Listening>, Option<Service>) {
         let listening = std::mem::take(&mut self.listening);
         (listening, self.discovery.service.take())
+    }
+
+    /// Returns the options of later links and listeners.
+    pub(super) fn links(&self) -> LinkSettings {
+        self.wanted.links()
+    }
+
+    /// Returns true if the configuration wants this node to listen there.
+    pub(super) fn listens_at(&self, endpoint: &Endpoint) -> bool {
+        self.wanted.listens_at(endpoint)
     }
 
     /// Returns the addresses at which peers can connect to this node.

@@ -21,6 +21,14 @@ impl Tls {
     }
 
     /// Never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn renew(&self, _config: &Config) -> Result<(), String> {
+        match *self {}
+    }
+
+    /// Never called.
     pub(super) async fn accept(&self, _stream: TcpStream) -> io::Result<TcpStream> {
         match *self {}
     }

@@ -3,7 +3,7 @@
 //! A service that is one HTTP server, while it runs.
 
 use zonda::session::Sample;
-use zonda::{Session, Wait};
+use zonda::{Config, Session, Wait};
 
 use crate::Running;
 
@@ -28,6 +28,10 @@ impl Running for Serving {
 
     fn metrics(&self) -> Vec<Sample> {
         self.server.counts().samples()
+    }
+
+    fn renew(&self, config: &Config) -> Result<(), String> {
+        self.server.renew(config)
     }
 
     fn stop(self: Box<Self>) {

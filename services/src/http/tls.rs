@@ -29,6 +29,18 @@ impl Tls {
         loaded.map(Tls).map_err(|error| error.to_string())
     }
 
+    /// Loads the certificate of another configuration, for later connections.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used; the previous one stays.
+    ///
+    /// # Blocking
+    /// Reads its files.
+    pub fn renew(&self, config: &Config) -> Result<(), String> {
+        let renewed = self.0.renew(config.settings().links().tls);
+        renewed.map_err(|error| error.to_string())
+    }
+
     /// Makes the handshake with a client.
     ///
     /// # Errors
