@@ -4,6 +4,7 @@
 //! for every runtime.
 
 mod admin;
+mod aggregation;
 mod anywhere;
 mod api;
 mod asking;

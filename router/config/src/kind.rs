@@ -50,6 +50,8 @@ pub enum Kind {
     Text,
     /// A list of texts.
     Texts,
+    /// A list of key expressions.
+    KeyExprs,
     /// One of these texts.
     Choice(&'static [&'static str]),
     /// A list of `router`, `peer`, `client`.

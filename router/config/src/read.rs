@@ -289,6 +289,13 @@ pub fn connect_groups(found: &Found) -> ConnectGroups {
     wanted
 }
 
+pub fn key_exprs(found: &Found) -> Vec<KeyExpr<'static>> {
+    let texts = texts(found).unwrap_or_default().into_iter();
+    texts
+        .filter_map(|text| KeyExpr::try_from(text).ok())
+        .collect()
+}
+
 /// Returns a resolution with the configured width of sequence numbers, and request ids of 32 bits,
 /// the widest.
 pub fn resolution(found: &Found) -> Resolution {

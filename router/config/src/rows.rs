@@ -251,10 +251,12 @@ rows! {
         "given up: peers have one way of routing";
     "routing/interests/timeout", COUNT, "10000", Full,
         "ms that a neighbour may take to answer what it was asked to tell" => interests_timeout: Duration, millis;
-    "aggregation/subscribers", Texts, "[]", Not("not supported yet"),
-        "keys under which subscribers are declared as one";
-    "aggregation/publishers", Texts, "[]", Not("not supported yet"),
-        "keys under which publishers are declared as one";
+    "aggregation/subscribers", KeyExprs, "[]", Full,
+        "keys that this node's sessions declare once, in place of all subscribers that they include; the first that includes one \
+         counts" => aggregated_subscribers: Vec<KeyExpr<'static>>, key_exprs;
+    "aggregation/publishers", KeyExprs, "[]", Full,
+        "keys that this node's sessions declare once, in place of all publishers that they include; the first that includes one \
+         counts" => aggregated_publishers: Vec<KeyExpr<'static>>, key_exprs;
     // Filters on routes.
     "qos/publication", Publications, "[]", Full,
         "how publications of a session are carried, whatever the program says: rules with `key_exprs` and `config`, which \

@@ -165,6 +165,7 @@ fn no_key_is_silently_ignored() {
             Publications => vec!["[{key_exprs: ['a'], config: {express: true}}]".into()],
             Network => vec!["[{messages: ['put'], overwrite: {express: true}}]".into()],
             Scheduling => vec!["'nice:1'".into()],
+            KeyExprs => vec!["['a/**']".into()],
             Texts | Roles => vec!["['peer']".into()],
             Endpoints => vec!["['tcp/1.2.3.4:5']".into()],
             Choice(names) => names.iter().map(|n| format!("'{n}'")).collect(),

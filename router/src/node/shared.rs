@@ -42,7 +42,7 @@ use crate::{
     peers::{events::Events, lines::Lines, refusals::Refusals, state::Peers},
     query::Queries,
     send_error::SendError,
-    table::{FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
+    table::{Aggregation, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
 };
 
 /// Longest key that the protocol can encode.
@@ -128,6 +128,7 @@ impl Shared {
             table.add_admin_space();
         }
         join_mesh(&mut table, &settings);
+        table.set_aggregation(aggregation(&settings));
         let state = State {
             table,
             filters: Arc::new(Filters::new(&settings)),
@@ -375,6 +376,22 @@ fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
     if !settings.relays_between_peers {
         table.keep_peers_apart();
     }
+}
+
+/// Returns the configured aggregation, of keys as other nodes know them.
+fn aggregation(settings: &Settings) -> Aggregation {
+    let outer = |keys: &[KeyExpr<'static>]| match &settings.namespace {
+        None => keys.to_vec(),
+        Some(namespace) => {
+            let keys = keys.iter();
+            keys.filter_map(|key| namespace.join(key.as_str()).ok())
+                .collect()
+        }
+    };
+    Aggregation::new(
+        outer(&settings.aggregated_subscribers),
+        outer(&settings.aggregated_publishers),
+    )
 }
 
 /// Waits for the first of two futures.

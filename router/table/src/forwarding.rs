@@ -9,6 +9,7 @@ use std::sync::Arc;
 use zonda_codec::{Declaration, KeyExpr, WhatAmI, WireExpr, ZenohId};
 
 use crate::{
+    aggregation::Aggregation,
     announcements::Announcements,
     delayed_finals::DelayedFinals,
     entities::Entities,
@@ -61,6 +62,8 @@ pub struct ForwardingTable {
     pub(super) wants: UpstreamInterests,
     /// Publishers and queriers of the sessions.
     pub(super) senders: OwnSenders,
+    /// Keys that the sessions declare in place of others.
+    pub(super) aggregation: Aggregation,
     /// The session's listeners.
     pub(super) listeners: Listeners,
     pub(super) queries: Queries,
@@ -97,6 +100,7 @@ impl ForwardingTable {
             announcing: Announcements::default(),
             wants: UpstreamInterests::default(),
             senders: OwnSenders::default(),
+            aggregation: Aggregation::default(),
             listeners: Listeners::default(),
             queries: Queries::default(),
             delayed_finals: DelayedFinals::default(),
@@ -119,6 +123,12 @@ impl ForwardingTable {
     /// that are linked to each other are excluded only.
     pub const fn keep_peers_apart(&mut self) {
         self.topology.keep_peers_apart();
+    }
+
+    /// Sets the keys that the sessions declare in place of others, from now on. It is called before
+    /// any session declares something.
+    pub fn set_aggregation(&mut self, aggregation: Aggregation) {
+        self.aggregation = aggregation;
     }
 
     /// Returns the key under which the node describes itself: `@/<zid>/<role>`. On routers

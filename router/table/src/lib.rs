@@ -22,6 +22,7 @@
 //! - [`Gossip`] and [`scouting`] find other nodes.
 //! - [`limits`] bounds the memory of one neighbour.
 
+mod aggregation;
 mod announce;
 mod announced;
 mod announcements;
@@ -83,6 +84,7 @@ mod upstream_interests;
 mod usage;
 mod validity;
 
+pub use aggregation::Aggregation;
 pub use audience::{Audience, Counterpart, Locality, Reach, SessionNumber};
 pub use deadline::Deadline;
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind, OwnRef};

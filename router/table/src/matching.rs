@@ -50,7 +50,7 @@ impl ForwardingTable {
                 (declared.info().complete || !complete)
                     && face.is_some_and(|face| {
                         self.way(source, None, face).is_some()
-                            && self.counts(face, entity, audience)
+                            && self.counts(face, key, entity, audience)
                     })
             });
             reached
@@ -60,23 +60,32 @@ impl ForwardingTable {
     }
 
     /// Returns true if the declaration of `entity` by `face` is a counterpart for messages of the
-    /// session to `destination`.
+    /// session on `key` to `destination`.
     pub(super) fn counts(
         &self,
         face: &Face,
+        key: &str,
         entity: u32,
         Audience { what, destination }: Audience,
     ) -> bool {
         if !self.topology.is_session(face) {
             return destination.is_beyond();
         }
+        let kind = what.kind();
+        // An entity that stands for several may have a wider key than any of them.
+        if kind == Kind::Subscriber && self.aggregation.has_subscribers() {
+            let session = &self.entities.session;
+            return !session
+                .matching(kind, key, Some(destination), false)
+                .is_empty();
+        }
         if destination == Reach::ANY && !self.entities.session.has_particular() {
             return true;
         }
-        let key = self.entities(what.kind()).key(entity);
+        let key = self.entities(kind).key(entity);
         let complete = what == Counterpart::CompleteQueryables;
         let session = &self.entities.session;
-        key.is_some_and(|key| session.serves(what.kind(), &key, destination, complete))
+        key.is_some_and(|key| session.serves(kind, &key, destination, complete))
     }
 
     /// Returns true if the session of this destination has an entity for itself only that is a

@@ -50,7 +50,8 @@ impl ForwardingTable {
         }
         let info = self.own_info(kind, key.as_str());
         let new = Declared::new(kind, id, info);
-        self.add_entity(face, new, key.clone().into_owned(), actions);
+        let declared = self.aggregation.of_entity(kind, key);
+        self.add_entity(face, new, declared, actions);
         self.own_changed(what, key.as_str(), actions);
     }
 
@@ -60,9 +61,10 @@ impl ForwardingTable {
         let kind = what.kind;
         let entity = self.entity_of(own.face, kind, own.id);
         let known = self.entities.session.get(kind, own.id);
+        let declared = self.aggregation.of_entity(kind, key);
         kind != Kind::Queryable
-            && entity.is_some_and(|entity| self.entities(kind).has_key(entity, key.as_str()))
-            && known.is_none_or(|known| known.what == what)
+            && entity.is_some_and(|entity| self.entities(kind).has_key(entity, declared.as_str()))
+            && known.is_none_or(|known| known.what == what && *known.key == *key.as_str())
     }
 
     /// Undeclares a subscriber, queryable or token of the session.
@@ -110,12 +112,14 @@ impl ForwardingTable {
 
     /// Updates routes and listeners after a change of the session's entities on `key` that other
     /// nodes know. The number of sources may be as before, but not the routes within the session,
-    /// nor the listeners' state if some entities are not for all sessions of this node.
+    /// nor the listeners' state if some entities are not for all sessions of this node, or are declared
+    /// as one.
     fn own_changed(&mut self, what: Own, key: &str, actions: &mut Vec<Action>) {
         if what.kind == Kind::Subscriber {
             self.outdate(key);
         }
-        if what.is_particular() || self.entities.session.has_particular() {
+        let is_aggregated = what.kind == Kind::Subscriber && self.aggregation.has_subscribers();
+        if is_aggregated || what.is_particular() || self.entities.session.has_particular() {
             self.rematch(what.kind, key, None, actions);
         }
     }
@@ -150,9 +154,9 @@ impl ForwardingTable {
     ) {
         if self.may_declare(own.face, key) {
             self.undeclare_local_sender(own, actions);
-            let key: Arc<str> = Arc::from(key.clone());
-            self.senders.insert(own, kind, Arc::clone(&key));
-            let what = UpstreamInterestKey::lasting(kind, key);
+            self.senders.insert(own, kind, Arc::from(key.clone()));
+            let declared = self.aggregation.of_sender(kind, key);
+            let what = UpstreamInterestKey::lasting(kind, Arc::from(declared));
             self.ask_for(UpstreamInterestUser::Sender(own), what, actions);
         }
     }

@@ -237,7 +237,9 @@ impl ForwardingTable {
         if !self.topology.is_session(source) {
             return Some(info);
         }
-        let counts = |what: Counterpart| self.counts(face, entity, what.within(new.destination));
+        let counts = |what: Counterpart| {
+            self.counts(face, new.key.as_str(), entity, what.within(new.destination))
+        };
         counts(Counterpart::Queryables).then(|| QueryableInfo {
             complete: info.complete && counts(Counterpart::CompleteQueryables),
             ..info

@@ -2,6 +2,7 @@
 
 //! The forwarding table seen from outside, through the messages of its neighbours.
 
+mod aggregation;
 mod bench;
 mod captures;
 mod gateways;
