@@ -10,7 +10,7 @@ mod names;
 mod store;
 mod walk;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{Durability, OpenError, Options, Store, Volume};
 
@@ -62,6 +62,10 @@ impl Volume for Fs {
 
     fn check(&self, options: &Options) -> Result<(), OpenError> {
         Place::of(options).map(|_| ())
+    }
+
+    fn has_data_in(&self, folder: &Path) -> bool {
+        folder.join(DATABASE).is_dir()
     }
 
     fn open(&self, options: &Options) -> Result<Box<dyn Store>, OpenError> {

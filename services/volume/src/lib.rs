@@ -30,6 +30,7 @@ mod options;
 mod redb;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 pub use entry::{Entry, Value};
@@ -82,6 +83,15 @@ impl Durability {
     }
 }
 
+/// Bytes on the disk before and after the room of removed entries was given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compacted {
+    /// Bytes before.
+    pub before: u64,
+    /// Bytes after.
+    pub after: u64,
+}
+
 /// A kind of place that data is kept in.
 pub trait Volume: Send + Sync {
     /// Name in the configuration: `volume: "NAME"`, or `backend: "NAME"` of a volume.
@@ -92,6 +102,12 @@ pub trait Volume: Send + Sync {
     /// # Errors
     /// An option that is unknown, missing or of the wrong kind.
     fn check(&self, options: &Options) -> Result<(), OpenError>;
+
+    /// Returns true if a folder has data of this volume, which opens it by the option `dir`.
+    fn has_data_in(&self, folder: &Path) -> bool {
+        let _ = folder;
+        false
+    }
 
     /// Opens the place of one storage; creates it if it does not exist.
     ///
@@ -162,6 +178,29 @@ pub trait Store: Send {
     /// # Errors
     /// The store cannot be read.
     fn len(&mut self, table: Table) -> Result<u64, StoreError>;
+
+    /// Compares all that is in the place with its check sums, where a read does not do so.
+    ///
+    /// # Errors
+    /// The place is damaged, or the changes before cannot be committed.
+    ///
+    /// # Blocking
+    /// Until all of it is read.
+    fn verify(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Gives the room of removed entries back to the system. Returns the bytes on the disk before and
+    /// after; `None` for a store without such room.
+    ///
+    /// # Errors
+    /// The errors of [`commit`](Store::commit), or the place is damaged.
+    ///
+    /// # Blocking
+    /// Until the disk has confirmed.
+    fn compact(&mut self) -> Result<Option<Compacted>, StoreError> {
+        Ok(None)
+    }
 
     /// Commits and closes it, and does what the option `on_closure` says.
     ///

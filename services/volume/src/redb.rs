@@ -5,7 +5,7 @@
 mod file;
 mod store;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{Durability, OpenError, Options, Store, Volume};
 
@@ -55,6 +55,10 @@ impl Volume for Redb {
 
     fn check(&self, options: &Options) -> Result<(), OpenError> {
         Place::of(options).map(|_| ())
+    }
+
+    fn has_data_in(&self, folder: &Path) -> bool {
+        folder.join(FILE).exists()
     }
 
     fn open(&self, options: &Options) -> Result<Box<dyn Store>, OpenError> {

@@ -43,7 +43,7 @@ mod redb {
     use std::io::{Seek, SeekFrom, Write};
 
     use zonda_codec::{Ntp64, Timestamp, ZenohId};
-    use zonda_volume::{Entry, OpenError, Options, Redb, StoreError, Table, Volume};
+    use zonda_volume::{Entry, OpenError, Options, Redb, StoreError, Table, Value, Volume};
 
     use super::{Folder, conformance};
 
@@ -157,6 +157,93 @@ mod redb {
     }
 
     #[test]
+    fn one_that_is_only_read_is_locked_as_well() {
+        let folder = Folder::new();
+        filled(&folder, 1);
+        let read_only = folder.options().with("read_only", true);
+        for (first, second) in [
+            (folder.options(), read_only.clone()),
+            (read_only, folder.options()),
+        ] {
+            let store = Redb.open(&first).unwrap();
+            let refused = Redb.open(&second).map(|_| ());
+            assert!(
+                matches!(refused, Err(OpenError::InUse { .. })),
+                "{refused:?}"
+            );
+            store.close().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_check_finds_damage_that_no_read_meets() {
+        let folder = Folder::new();
+        filled(&folder, 2000);
+        let file = folder.0.join("storage.redb");
+        let good = read(&file).unwrap();
+        let read_only = folder.options().with("read_only", true);
+        let check = |bytes: &[u8]| -> Result<(), String> {
+            write(&file, bytes).unwrap();
+            let mut store = Redb.open(&read_only).map_err(|error| error.to_string())?;
+            let found = store.verify().map_err(|error| error.to_string());
+            assert!(read(&file).unwrap() == bytes, "it only reads");
+            found
+        };
+        assert_eq!(check(&good), Ok(()));
+        // One that was not closed well is whole.
+        let mut torn = good.clone();
+        torn[9] |= 2;
+        assert_eq!(check(&torn), Ok(()));
+        // A byte in the middle of each name that is stored.
+        let mut damaged = good.clone();
+        let at = (0..good.len()).find(|at| good[*at..].starts_with(b"name/77"));
+        damaged[at.unwrap() + 5] = b'x';
+        let found = check(&damaged).unwrap_err();
+        assert!(
+            found.contains("storage.redb is damaged") && !found.contains('\n'),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn a_compacted_database_is_smaller_and_has_what_it_had() {
+        let folder = Folder::new();
+        let large = Entry {
+            value: Some(Value {
+                payload: vec![7; 10_000].into(),
+                encoding: "".into(),
+            }),
+            ..entry(1)
+        };
+        let mut store = Redb.open(&folder.options()).unwrap();
+        for number in 0..2000 {
+            let name = format!("name/{number}");
+            store.put(Table::Live, &name, large.clone()).unwrap();
+        }
+        store.commit().unwrap();
+        for number in (0..2000).filter(|number| number % 100 > 0) {
+            let name = format!("name/{number}");
+            store.remove(Table::Live, &name).unwrap();
+        }
+        let sizes = store.compact().unwrap().unwrap();
+        assert!(sizes.after < sizes.before / 2, "{sizes:?}");
+        let file = folder.0.join("storage.redb");
+        assert_eq!(file.metadata().unwrap().len(), sizes.after);
+        store.close().unwrap();
+        assert_eq!(file.metadata().unwrap().len(), sizes.after);
+        let mut store = Redb.open(&folder.options()).unwrap();
+        assert_eq!(store.len(Table::Live), Ok(20));
+        assert_eq!(store.get(Table::Live, "name/700"), Ok(Some(large)));
+        store.put(Table::Live, "more", entry(2)).unwrap();
+        store.close().unwrap();
+        let read_only = folder.options().with("read_only", true);
+        let mut store = Redb.open(&read_only).unwrap();
+        assert_eq!(store.compact(), Err(StoreError::ReadOnly));
+        assert_eq!(store.verify(), Ok(()));
+        assert_eq!(store.len(Table::Live), Ok(21));
+    }
+
+    #[test]
     fn a_half_made_database_is_made_anew() {
         let folder = Folder::new();
         let half = folder.0.join("storage.redb.new");
@@ -182,6 +269,7 @@ mod redb {
         store.commit().unwrap();
         store.close().unwrap();
         assert!(!folder.0.join("storage.redb").exists());
+        assert!(!Redb.has_data_in(&folder.0));
     }
 
     #[test]

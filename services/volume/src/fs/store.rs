@@ -17,7 +17,8 @@ use super::walk::{Walk, is_file, is_folder};
 use super::{DATABASE, Place};
 use crate::Volume as _;
 use crate::{
-    Durability, Entry, Memory, OpenError, Options, Redb, Store, StoreError, Table, Value, folder,
+    Compacted, Durability, Entry, Memory, OpenError, Options, Redb, Store, StoreError, Table,
+    Value, folder,
 };
 
 /// File that is written before it takes its name, in the folder of the database.
@@ -417,6 +418,16 @@ impl Store for Files {
     /// Returns the number of entries, without files that were put there by hand.
     fn len(&mut self, table: Table) -> Result<u64, StoreError> {
         self.known.len(table)
+    }
+
+    fn verify(&mut self) -> Result<(), StoreError> {
+        self.commit()?;
+        self.known.verify()
+    }
+
+    fn compact(&mut self) -> Result<Option<Compacted>, StoreError> {
+        self.commit()?;
+        self.known.compact()
     }
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
+use redb::backends::FileBackend;
+use redb::{Builder, CompactionError, Database, DatabaseError, StorageBackend, StorageError};
 
 use crate::{OpenError, folder};
 
@@ -44,7 +45,7 @@ fn create(file: &Path) -> Result<(), OpenError> {
     folder::sync(folder).map_err(|error| system(folder, &error))
 }
 
-/// Opens a database whose file is only read.
+/// Opens a database whose file is only read; the file is locked as one that is written.
 pub fn open_to_read(file: &Path) -> Result<Database, OpenError> {
     match begins_well(file) {
         Ok(true) => {}
@@ -52,8 +53,30 @@ pub fn open_to_read(file: &Path) -> Result<Database, OpenError> {
         Err(error) => return Err(system(file, &error)),
     }
     let opened = File::open(file).map_err(|error| system(file, &error))?;
-    let pages = Untouched::new(opened).map_err(|error| system(file, &error))?;
-    guarded(file, move || builder().create_with_backend(pages))
+    guarded(file, move || {
+        let pages = Untouched::new(FileBackend::new(opened)?)?;
+        builder().create_with_backend(pages)
+    })
+}
+
+/// Reads all pages of a database, and compares them with their check sums.
+pub fn verify(file: &Path, mut database: Database) -> Result<Database, OpenError> {
+    let fault = "its pages do not have their check sums";
+    guarded(file, move || match database.check_integrity()? {
+        true => Ok(database),
+        false => Err(StorageError::Corrupted(fault.to_owned()).into()),
+    })
+}
+
+/// Moves the pages of a database to the front of its file, and cuts the file.
+pub fn compact(file: &Path, mut database: Database) -> Result<Database, OpenError> {
+    guarded(file, move || {
+        database.compact().map_err(|error| match error {
+            CompactionError::Storage(error) => error,
+            error => StorageError::Io(io::Error::other(error.to_string())),
+        })?;
+        Ok(database)
+    })
 }
 
 fn builder() -> Builder {
@@ -64,13 +87,13 @@ fn builder() -> Builder {
     builder
 }
 
-/// Opens by `open`, on a thread of its own, as it may panic on a damaged file.
+/// Calls the library on a thread of its own, as it may panic on a damaged file.
 fn guarded(
     file: &Path,
-    open: impl FnOnce() -> Result<Database, DatabaseError> + Send + 'static,
+    work: impl FnOnce() -> Result<Database, DatabaseError> + Send + 'static,
 ) -> Result<Database, OpenError> {
     let thread = std::thread::Builder::new().name("zonda-redb".into());
-    let thread = thread.spawn(open).map_err(|error| system(file, &error))?;
+    let thread = thread.spawn(work).map_err(|error| system(file, &error))?;
     let error = match thread.join() {
         Ok(Ok(database)) => return Ok(database),
         Ok(Err(error)) => error,
@@ -120,7 +143,7 @@ struct Untouched(Mutex<Overlay>);
 
 #[derive(Debug)]
 struct Overlay {
-    file: File,
+    file: FileBackend,
     /// Length of the file on the disk, and for the database.
     on_disk: u64,
     length: u64,
@@ -129,8 +152,8 @@ struct Overlay {
 }
 
 impl Untouched {
-    fn new(file: File) -> io::Result<Untouched> {
-        let on_disk = file.metadata()?.len();
+    fn new(file: FileBackend) -> io::Result<Untouched> {
+        let on_disk = file.len()?;
         Ok(Untouched(Mutex::new(Overlay {
             file,
             on_disk,
@@ -145,13 +168,11 @@ impl Untouched {
 }
 
 impl Overlay {
-    fn read(&mut self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; length];
+    fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let from_disk = self.on_disk.saturating_sub(offset).min(length as u64);
         let from_disk = usize::try_from(from_disk).unwrap_or(0);
-        self.file.seek(SeekFrom::Start(offset))?;
-        self.file
-            .read_exact(bytes.get_mut(..from_disk).unwrap_or_default())?;
+        let mut bytes = self.file.read(offset, from_disk)?;
+        bytes.resize(length, 0);
         for (at, piece) in self.written.range(..offset + length as u64) {
             let skipped = usize::try_from(offset.saturating_sub(*at)).unwrap_or(usize::MAX);
             let start = usize::try_from(at.saturating_sub(offset)).unwrap_or(usize::MAX);

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use std::path::Path;
 
 use redb::{ReadOnlyTable, ReadableTableMetadata, TableDefinition, TableError};
 
 use super::{Place, file};
-use crate::{Durability, Entry, OpenError, Store, StoreError, Table};
+use crate::{Compacted, Durability, Entry, OpenError, Store, StoreError, Table};
 
 type Definition = TableDefinition<'static, &'static str, &'static [u8]>;
 type Committed = ReadOnlyTable<&'static str, &'static [u8]>;
@@ -94,7 +95,11 @@ impl Database {
     /// Returns the database; opens it again after a failure.
     fn database(&mut self) -> Result<&redb::Database, StoreError> {
         if self.database.is_none() {
-            let opened = file::open(&self.place.file(), false);
+            let path = self.place.file();
+            let opened = match self.place.read_only {
+                true => file::open_to_read(&path),
+                false => file::open(&path, false),
+            };
             self.database = Some(opened.map_err(|error| StoreError::Failed(error.to_string()))?);
         }
         self.database.as_ref().ok_or(StoreError::ReadOnly)
@@ -136,6 +141,26 @@ impl Database {
             None => drop(changes.insert(name.into(), to)),
         }
         Ok(())
+    }
+
+    /// Commits, and works on the database as a whole. After a failure it is opened again.
+    fn rework(
+        &mut self,
+        work: impl FnOnce(&Path, redb::Database) -> Result<redb::Database, OpenError>,
+    ) -> Result<(), StoreError> {
+        self.commit()?;
+        self.committed = None;
+        self.database()?;
+        if let Some(database) = self.database.take() {
+            self.database = Some(work(&self.place.file(), database).map_err(failed)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of its file.
+    fn size(&self) -> Result<u64, StoreError> {
+        let metadata = std::fs::metadata(self.place.file());
+        metadata.map(|metadata| metadata.len()).map_err(failed)
     }
 
     fn write(&mut self) -> Result<(), StoreError> {
@@ -275,6 +300,23 @@ impl Store for Database {
             }
         }
         Ok(count)
+    }
+
+    fn verify(&mut self) -> Result<(), StoreError> {
+        self.rework(file::verify)
+    }
+
+    fn compact(&mut self) -> Result<Option<Compacted>, StoreError> {
+        if self.place.read_only {
+            return Err(StoreError::ReadOnly);
+        }
+        self.commit()?;
+        let before = self.size()?;
+        self.rework(file::compact)?;
+        // A close may extend the file; it is opened again when it is needed.
+        self.database = None;
+        let after = self.size()?;
+        Ok(Some(Compacted { before, after }))
     }
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
