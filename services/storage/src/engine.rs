@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use bytes::Bytes;
 use zonda::Session;
 use zonda::query::{Query, TimeRange, ZenohParameters};
 use zonda::sample::{Sample, SampleKind};
@@ -18,6 +17,7 @@ use zonda_volume::{Entry, StoreError, Table, Value};
 use crate::answers::{Active, Answers, Reply, Rest, Slice};
 use crate::counts::{Counts, add};
 use crate::ledger::{Effect, Found, Ledger, Span, Update};
+use crate::offline::value;
 use crate::queue::{Job, Jobs, Queue};
 
 /// Parameter of a query that changes what is stored: its value, and the two that there are.
@@ -114,10 +114,7 @@ impl Engine {
         let at = sample.timestamp().copied();
         let at = at.unwrap_or_else(|| self.session.new_timestamp());
         let value = match sample.kind() {
-            SampleKind::Put => Some(Value {
-                payload: Bytes::copy_from_slice(sample.payload().as_slice()),
-                encoding: encoding_of(sample.encoding()),
-            }),
+            SampleKind::Put => Some(value(sample.payload().as_slice(), sample.encoding())),
             SampleKind::Delete => None,
         };
         let key = sample.key_expr().clone();
@@ -289,13 +286,10 @@ impl Engine {
         let key = active.query.key_expr().clone();
         let payload = active.query.payload();
         let value = match (write, payload) {
-            (WRITE_PUT, Some(payload)) => Some(Value {
-                payload: Bytes::copy_from_slice(payload.as_slice()),
-                encoding: active
-                    .query
-                    .encoding()
-                    .map_or_else(Box::default, encoding_of),
-            }),
+            (WRITE_PUT, Some(payload)) => {
+                let encoding = active.query.encoding().cloned().unwrap_or_default();
+                Some(value(payload.as_slice(), &encoding))
+            }
             (WRITE_PUT, None) => return self.refuse(active, "`_write=put` without a payload"),
             (WRITE_DELETE, _) => None,
             _ => return self.refuse(active, "`_write` is neither put nor delete"),
@@ -391,13 +385,6 @@ impl Engine {
 
 fn is_due(time: Option<Instant>) -> bool {
     time.is_some_and(|time| time <= Instant::now())
-}
-
-fn encoding_of(encoding: &zonda::bytes::Encoding) -> Box<str> {
-    match *encoding == zonda::bytes::Encoding::default() {
-        true => Box::default(),
-        false => encoding.to_string().into(),
-    }
 }
 
 type Range = Option<TimeRange<SystemTime>>;

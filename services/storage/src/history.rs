@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use zonda::time::{Ntp64, Timestamp};
-use zonda_volume::{Entry, Store, StoreError, Table, Value};
+use zonda_volume::{Entry, Store, StoreError, Table};
 
 /// Divides the name of a key from the time of a value.
 const DIVIDER: char = '\0';
@@ -35,6 +35,12 @@ pub fn values_of(name: &str) -> String {
     format!("{name}{DIVIDER}")
 }
 
+/// Returns the name of the value of a key at a time.
+pub fn place_of(name: &str, at: Timestamp) -> String {
+    let (time, id) = (at.time().as_u64(), at.get_id());
+    format!("{}{time:016x}{id}", values_of(name))
+}
+
 /// Returns the name of the key of a value.
 pub fn name_of(value: &str) -> Option<&str> {
     value.rsplit_once(DIVIDER).map(|(name, _)| name)
@@ -48,18 +54,16 @@ impl History {
         }
     }
 
-    /// Adds a value, and from time to time removes the oldest ones beyond the limits: at most an
+    /// Adds a state with a value, and from time to time removes the oldest ones beyond the limits: at most an
     /// eighth more than they permit is kept.
     pub fn add(
         &mut self,
         store: &mut dyn Store,
         name: &str,
-        at: Timestamp,
-        value: &Value,
+        entry: Entry,
     ) -> Result<(), StoreError> {
-        let (time, id) = (at.time().as_u64(), at.get_id());
-        let place = format!("{}{time:016x}{id}", values_of(name));
-        store.put(Table::Past, &place, Entry::new(at, Some(value.clone())))?;
+        let place = place_of(name, entry.at);
+        store.put(Table::Past, &place, entry)?;
         if self.added.len() >= COUNTED_MAX {
             self.added.clear();
         }

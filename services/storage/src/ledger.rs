@@ -17,10 +17,16 @@ use zonda_volume::{Entry, Store, StoreError, Table, Value};
 use crate::history::{self, History, Limits};
 use crate::patterns::{Pattern, Patterns};
 
+mod export;
+
+pub use export::PART;
+
 /// An update of a key, or of all keys that its wildcards cover.
 #[derive(Debug, Clone)]
 pub struct Update {
+    /// The key, or key expression.
     pub key: KeyExpr<'static>,
+    /// Its time.
     pub at: Timestamp,
     /// The new value; `None` for a deletion.
     pub value: Option<Value>,
@@ -140,6 +146,11 @@ fn pattern_name(pattern: &Pattern) -> String {
     format!("{kind}/{}", pattern.key)
 }
 
+/// Returns the key of a stored pattern; `None` for a name that another program has written.
+fn key_of_pattern(name: &str) -> Option<KeyExpr<'static>> {
+    KeyExpr::new(name.get(2..)?.to_owned()).ok()
+}
+
 impl Ledger {
     /// Reads the patterns of a store.
     ///
@@ -152,11 +163,7 @@ impl Ledger {
     ) -> Result<Ledger, StoreError> {
         let mut patterns = Patterns::default();
         store.scan(Table::Patterns, "", &mut |name, entry| {
-            // A name that is none was written by another program.
-            let key = name
-                .get(2..)
-                .and_then(|key| KeyExpr::new(key.to_owned()).ok());
-            if let Some(key) = key {
+            if let Some(key) = key_of_pattern(name) {
                 let (at, value) = (entry.at, entry.value);
                 patterns.insert(Pattern { key, at, value });
             }
@@ -175,11 +182,13 @@ impl Ledger {
         self.history.is_some()
     }
 
-    /// Adds a value to the history, if there is one.
-    fn remember(&mut self, name: &str, at: Timestamp, value: &Value) -> Result<(), StoreError> {
+    /// Adds a state to the history, if there is one and the state has a value.
+    fn remember(&mut self, name: &str, state: &Entry) -> Result<(), StoreError> {
         match &mut self.history {
-            Some(history) => history.add(&mut *self.store, name, at, value),
-            None => Ok(()),
+            Some(history) if state.value.is_some() => {
+                history.add(&mut *self.store, name, state.clone())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -223,25 +232,21 @@ impl Ledger {
             None => self.store.get(Table::Deleted, name)?,
         };
         let was_deleted = known.is_some() && !is_live;
-        if let Some(value) = &value {
-            self.remember(name, at, value)?;
-        }
+        let covering = self.patterns.covering(&key, at, value.is_some());
+        let covered = covering.map(|pattern| Entry {
+            own: at,
+            at: pattern.at,
+            value: pattern.value.clone(),
+        });
+        let entry = Entry::new(at, value);
+        self.remember(name, &entry)?;
         if known.is_some_and(|known| known.own >= at) {
             return Ok(Effect::Outdated);
         }
-        let entry = match self.patterns.covering(&key, at, value.is_some()) {
-            Some(pattern) => Entry {
-                own: at,
-                at: pattern.at,
-                value: pattern.value.clone(),
-            },
-            None => Entry::new(at, value),
-        };
-        if entry.at != entry.own
-            && let Some(value) = &entry.value
-        {
-            self.remember(name, entry.at, value)?;
+        if let Some(covered) = &covered {
+            self.remember(name, covered)?;
         }
+        let entry = covered.unwrap_or(entry);
         self.write(name, entry, is_live, was_deleted)?;
         Ok(Effect::Taken)
     }
@@ -296,10 +301,9 @@ impl Ledger {
         })?;
         for (name, own) in changed {
             let value = pattern.value.clone();
-            if let Some(value) = &value {
-                self.remember(&name, at, value)?;
-            }
-            self.write(&name, Entry { own, at, value }, true, false)?;
+            let state = Entry { own, at, value };
+            self.remember(&name, &state)?;
+            self.write(&name, state, true, false)?;
         }
         match is_full {
             true => Ok(Effect::TakenForOldest),

@@ -26,6 +26,7 @@ mod counts;
 mod engine;
 mod history;
 mod ledger;
+mod offline;
 mod patterns;
 mod queue;
 mod settings;
@@ -42,6 +43,8 @@ use settings::Settings;
 use storage::Storage;
 
 pub use counts::Counters;
+pub use ledger::{Effect, Update};
+pub use offline::{Offline, value};
 pub use settings::SECTION;
 pub use zonda_volume as volume;
 

@@ -61,6 +61,12 @@ impl Patterns {
         deletion.or(value)
     }
 
+    /// Returns true if it has an update of this time that covers the key.
+    pub fn has(&self, key: &KeyExpr<'_>, at: Timestamp) -> bool {
+        let is_it = |pattern: &Pattern| pattern.at == at && pattern.key.intersects(key);
+        self.0.iter().any(is_it)
+    }
+
     /// Removes the updates that are older than this time, and returns them.
     pub fn expire(&mut self, limit: Ntp64) -> Vec<Pattern> {
         let kept = self.0.partition_point(|pattern| pattern.at.time() >= limit);

@@ -167,6 +167,61 @@ proptest! {
     }
 }
 
+/// Returns the updates of an export as text.
+fn exported(ledger: &mut Ledger, most: usize) -> (Vec<Update>, Vec<String>) {
+    let mut updates = Vec::new();
+    let without_key = ledger.export(most, |update| {
+        updates.push(update);
+        Ok::<(), StoreError>(())
+    });
+    assert_eq!(without_key, Ok(0));
+    let lines = updates.iter().map(|update| format!("{update:?}"));
+    let lines = lines.collect();
+    (updates, lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn an_export_gives_another_storage_the_same_content_also_for_what_comes_later(
+        (updates, order) in updates().prop_flat_map(|updates| {
+            (Just(updates.clone()), Just(updates).prop_shuffle())
+        }),
+        is_stripped: bool,
+        has_history: bool,
+        before in 0_usize..12,
+        most in 1_usize..8,
+    ) {
+        let limits = Limits { count: 100, bytes: 1 << 20, age: None };
+        let limits = has_history.then_some(limits);
+        let open = || {
+            let names = Names::new(is_stripped.then(|| "s".to_owned()));
+            Ledger::open(Box::new(Kept::new()), names, limits).expect("memory is read")
+        };
+        let (mut first, mut second) = (open(), open());
+        let before = before.min(order.len());
+        for update in &order[..before] {
+            first.apply(update.clone()).expect("memory does not fail");
+        }
+        // It is in the order of times, and its copy exports the same. (Of a key that was deleted since,
+        // former values are updates of their own.)
+        let (copied, lines) = exported(&mut first, most);
+        prop_assert!(copied.is_sorted_by_key(|update| update.at));
+        for update in copied {
+            second.apply(update).expect("memory does not fail");
+        }
+        prop_assert_eq!(contents(&mut second, "**"), model(&order[..before]));
+        if !has_history {
+            prop_assert_eq!(exported(&mut second, usize::MAX).1, lines);
+        }
+        for update in &order[before..] {
+            second.apply(update.clone()).expect("memory does not fail");
+        }
+        prop_assert_eq!(contents(&mut second, "**"), model(&updates));
+    }
+}
+
 #[test]
 fn a_deleted_key_does_not_come_back() {
     let mut ledger = Kept::new().ledger(None);
