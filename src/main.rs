@@ -70,6 +70,9 @@ enum Command {
     Record(tools::Record),
     /// Publish a recording again, at its own times or faster
     Replay(tools::Replay),
+    /// Export, import, check and compact the data of a storage whose router does not run
+    #[command(subcommand, arg_required_else_help = true)]
+    Storage(tools::Storage),
     /// Rehearse a network before it is built: convergence, traffic, memory, and what the loss of a link does
     Rehearse(tools::Rehearse),
     /// Look for routers and peers by multicast
@@ -122,6 +125,7 @@ fn main() -> ExitCode {
         Command::Live(live) => live.run(),
         Command::Record(record) => record.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Storage(storage) => storage.run(),
         Command::Rehearse(rehearse) => rehearse.run(),
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),

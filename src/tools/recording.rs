@@ -2,20 +2,28 @@
 //! The format of a recording: JSON, one object in a line. The first line has the format and the
 //! start time, each other one is a message and the seconds after the start at which it came.
 
-use std::time::SystemTime;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use zonda::bytes::ZBytes;
+use zonda::bytes::{Encoding, ZBytes};
 use zonda::key_expr::KeyExpr;
 use zonda::qos::Priority;
 use zonda::sample::{Sample, SampleKind};
+use zonda::time::Timestamp;
+use zonda_program::Failure;
 use zonda_program::build::VERSION;
 
 use super::form::{Form, base64};
 use super::show::time;
 
 /// The number of this format.
-pub const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
+
+/// Limit of the time of a message, in seconds: ten years.
+const LONGEST: f64 = 315_360_000.0;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,11 +43,16 @@ pub struct Head {
 impl Head {
     /// Creates the head of a recording that begins now.
     pub fn new(key: &KeyExpr<'_>) -> Self {
-        let now = humantime::format_rfc3339_micros(SystemTime::now());
+        Head::at(key, SystemTime::now())
+    }
+
+    /// Creates the head of a recording that begins at a time.
+    pub fn at(key: &KeyExpr<'_>, started: SystemTime) -> Self {
+        let started = humantime::format_rfc3339_micros(started);
         Head {
             zonda_recording: FORMAT,
             key: key.to_string(),
-            started: Some(now.to_string()),
+            started: Some(started.to_string()),
             program: Some(format!("zonda {VERSION}")),
         }
     }
@@ -99,20 +112,50 @@ fn usual_priority() -> u8 {
 impl Message {
     /// Records a sample that came so many seconds after the beginning.
     pub fn new(sample: &Sample, at: f64) -> Self {
+        let (key, encoding) = (sample.key_expr(), sample.encoding());
         let bytes = sample.payload().to_bytes();
-        let text = std::str::from_utf8(&bytes).ok();
         Message {
-            at,
-            key: sample.key_expr().to_string(),
             delete: sample.kind() == SampleKind::Delete,
-            payload: text.map(str::to_owned),
-            payload_base64: text.is_none().then(|| base64(&bytes)),
-            encoding: sample.encoding().to_string(),
             attachment_base64: sample.attachment().map(|bytes| base64(&bytes.to_bytes())),
             timestamp: sample.timestamp().map(ToString::to_string),
             time: sample.timestamp().map(time),
             priority: sample.priority() as u8,
             express: sample.express(),
+            ..Message::put(key, &bytes, encoding, at)
+        }
+    }
+
+    /// Records what a storage has: a value with its time or, without a value, the time of a deletion.
+    pub fn stored(
+        key: &KeyExpr<'_>,
+        stamp: &Timestamp,
+        value: Option<(&[u8], Encoding)>,
+        at: f64,
+    ) -> Self {
+        let delete = value.is_none();
+        let (bytes, encoding) = value.unwrap_or_default();
+        Message {
+            delete,
+            timestamp: Some(stamp.to_string()),
+            time: Some(time(stamp)),
+            ..Message::put(key, bytes, &encoding, at.clamp(0.0, LONGEST))
+        }
+    }
+
+    fn put(key: &KeyExpr<'_>, bytes: &[u8], encoding: &Encoding, at: f64) -> Self {
+        let text = std::str::from_utf8(bytes).ok();
+        Message {
+            at,
+            key: key.to_string(),
+            delete: false,
+            payload: text.map(str::to_owned),
+            payload_base64: text.is_none().then(|| base64(bytes)),
+            encoding: encoding.to_string(),
+            attachment_base64: None,
+            timestamp: None,
+            time: None,
+            priority: usual_priority(),
+            express: false,
         }
     }
 
@@ -138,6 +181,15 @@ impl Message {
         }
     }
 
+    /// Returns the time of its publication.
+    ///
+    /// # Errors
+    /// A line about the fault of the text.
+    pub fn stamp(&self) -> Result<Option<Timestamp>, String> {
+        let stamp = self.timestamp.as_deref().map(str::parse);
+        stamp.transpose().map_err(|error| format!("{error}"))
+    }
+
     /// Returns the attachment.
     ///
     /// # Errors
@@ -146,5 +198,100 @@ impl Message {
         let text = self.attachment_base64.clone();
         let bytes = text.map(|text| Form::Base64.read(text.into_bytes()));
         Ok(bytes.transpose()?.map(ZBytes::from))
+    }
+}
+
+/// A recording that is being read, line by line.
+pub struct Recording {
+    name: String,
+    lines: io::Lines<Box<dyn BufRead>>,
+    /// The number of the line that was read last.
+    line: u64,
+    /// Seconds at which the replay begins: the time of the first message, where the wall clock of 0
+    /// is known; else 0.
+    first: Option<f64>,
+    /// The wall clock at 0 seconds.
+    started: Option<SystemTime>,
+}
+
+impl Recording {
+    /// Opens a recording, and reads its head; - is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no recording.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        // `-` is standard input.
+        let input: Box<dyn BufRead> = match path == Path::new("-") {
+            true => Box::new(BufReader::new(io::stdin())),
+            false => {
+                let file = File::open(path);
+                Box::new(BufReader::new(file.map_err(|e| {
+                    Failure::doing(format_args!("cannot read {name}"), e)
+                })?))
+            }
+        };
+        let mut recording = Recording {
+            name,
+            lines: input.lines(),
+            line: 0,
+            first: Some(0.0),
+            started: None,
+        };
+        // The head is the first line. If it has a start time, times count from the first message.
+        let head: Option<Head> = recording.read()?;
+        match head {
+            Some(head) if head.zonda_recording == FORMAT => {
+                if let Some(started) = head.started {
+                    recording.first = None;
+                    recording.started = humantime::parse_rfc3339(&started).ok();
+                }
+                Ok(recording)
+            }
+            Some(head) => Err(recording.wrong(format_args!(
+                "format {}, this program knows {FORMAT}",
+                head.zonda_recording
+            ))),
+            None => Err(recording.wrong("it is empty, and no recording")),
+        }
+    }
+
+    /// Returns the wall clock at the time of a message, where the recording has it.
+    pub fn clock(&self, message: &Message) -> Option<SystemTime> {
+        let at = Duration::try_from_secs_f64(message.at).ok()?;
+        self.started?.checked_add(at)
+    }
+
+    /// Returns the seconds after the beginning of the replay for a message at `at`, which is never
+    /// before it.
+    pub fn since_first(&mut self, at: f64) -> f64 {
+        (at - *self.first.get_or_insert(at)).max(0.0)
+    }
+
+    /// Reads the next message.
+    pub fn next(&mut self) -> Result<Option<Message>, Failure> {
+        let message: Option<Message> = self.read()?;
+        match message {
+            Some(message) if !(0.0..=LONGEST).contains(&message.at) => {
+                Err(self.wrong(format_args!("{} is no time", message.at)))
+            }
+            message => Ok(message),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Failure> {
+        self.line += 1;
+        match self.lines.next() {
+            None => Ok(None),
+            Some(Err(error)) => Err(self.wrong(error)),
+            Some(Ok(line)) => serde_json::from_str(&line)
+                .map(Some)
+                .map_err(|error| self.wrong(error)),
+        }
+    }
+
+    /// Creates a failure because of the line that was read last.
+    pub fn wrong(&self, what: impl std::fmt::Display) -> Failure {
+        Failure::Run(format!("{}:{}: {what}", self.name, self.line))
     }
 }

@@ -2,8 +2,6 @@
 //! `zonda replay`: publishes the recording of `zonda record`, at the times at which the messages
 //! came.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,14 +10,9 @@ use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, complain, priority};
 
-use super::recording::{FORMAT, Head, Message, messages};
+use super::progress::Progress;
+use super::recording::{Message, Recording, messages};
 use super::sum;
-
-/// Time between two reports of the tool.
-const PROGRESS: Duration = Duration::from_secs(10);
-
-/// Limit of the time of a message in a recording, in seconds: ten years.
-const LONGEST: f64 = 315_360_000.0;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,10 +48,10 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Progress of the tool.
-struct Progress {
+/// Messages that are published, and the reports of their number.
+struct Published {
     messages: u64,
-    said: Instant,
+    progress: Progress,
 }
 
 impl Replay {
@@ -74,13 +67,13 @@ impl Replay {
         let mut recording = Recording::open(&self.file)?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
-        let mut progress = Progress {
+        let mut published = Published {
             messages: 0,
-            said: Instant::now(),
+            progress: Progress::new(),
         };
         let mut done = 0;
         while !interrupt.happened() {
-            self.play(recording, &session, &interrupt, &mut progress)?;
+            self.play(recording, &session, &interrupt, &mut published)?;
             reach.tell(&session);
             done += 1;
             if done == self.times {
@@ -88,7 +81,7 @@ impl Replay {
             }
             recording = Recording::open(&self.file)?;
         }
-        complain(format_args!("published {}", messages(progress.messages)));
+        complain(format_args!("published {}", messages(published.messages)));
         let reached = reach.finish(&session);
         sum::close(&session)?;
         reached
@@ -103,7 +96,7 @@ impl Replay {
         mut recording: Recording,
         session: &Session,
         interrupt: &Interrupt,
-        progress: &mut Progress,
+        published: &mut Published,
     ) -> Result<(), Failure> {
         let start = Instant::now();
         while let Some(message) = recording.next()? {
@@ -118,13 +111,10 @@ impl Replay {
             }
             // Publish it, and report the progress now and then.
             publish(&message, session).map_err(|failure| recording.wrong(failure))?;
-            progress.messages += 1;
-            if progress.said.elapsed() >= PROGRESS {
-                progress.said = Instant::now();
-                complain(format_args!(
-                    "published {} so far",
-                    messages(progress.messages)
-                ));
+            published.messages += 1;
+            if published.progress.is_due() {
+                let messages = messages(published.messages);
+                complain(format_args!("published {messages} so far"));
             }
         }
         Ok(())
@@ -146,85 +136,4 @@ fn publish(message: &Message, session: &Session) -> Result<(), Failure> {
     let put = put.priority(urgency).express(message.express);
     put.congestion_control(CongestionControl::Block).wait()?;
     Ok(())
-}
-
-/// A recording that is being read, line by line.
-struct Recording {
-    name: String,
-    lines: io::Lines<Box<dyn BufRead>>,
-    /// The number of the line that was read last.
-    line: u64,
-    /// Seconds at which the replay begins: the time of the first message, where the wall clock of 0
-    /// is known; else 0.
-    first: Option<f64>,
-}
-
-impl Recording {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        // `-` is standard input.
-        let input: Box<dyn BufRead> = match path == Path::new("-") {
-            true => Box::new(BufReader::new(io::stdin())),
-            false => {
-                let file = File::open(path);
-                Box::new(BufReader::new(file.map_err(|e| {
-                    Failure::doing(format_args!("cannot read {name}"), e)
-                })?))
-            }
-        };
-        let mut recording = Recording {
-            name,
-            lines: input.lines(),
-            line: 0,
-            first: Some(0.0),
-        };
-        // The head is the first line. If it has a start time, times count from the first message.
-        let head: Option<Head> = recording.read()?;
-        match head {
-            Some(head) if head.zonda_recording == FORMAT => {
-                if head.started.is_some() {
-                    recording.first = None;
-                }
-                Ok(recording)
-            }
-            Some(head) => Err(recording.wrong(format_args!(
-                "format {}, this program knows {FORMAT}",
-                head.zonda_recording
-            ))),
-            None => Err(recording.wrong("it is empty, and no recording")),
-        }
-    }
-
-    /// Returns the seconds after the beginning of the replay for a message at `at`, which is never
-    /// before it.
-    fn since_first(&mut self, at: f64) -> f64 {
-        (at - *self.first.get_or_insert(at)).max(0.0)
-    }
-
-    /// Reads the next message.
-    fn next(&mut self) -> Result<Option<Message>, Failure> {
-        let message: Option<Message> = self.read()?;
-        match message {
-            Some(message) if !(0.0..=LONGEST).contains(&message.at) => {
-                Err(self.wrong(format_args!("{} is no time", message.at)))
-            }
-            message => Ok(message),
-        }
-    }
-
-    fn read<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Failure> {
-        self.line += 1;
-        match self.lines.next() {
-            None => Ok(None),
-            Some(Err(error)) => Err(self.wrong(error)),
-            Some(Ok(line)) => serde_json::from_str(&line)
-                .map(Some)
-                .map_err(|error| self.wrong(error)),
-        }
-    }
-
-    /// Creates a failure because of the line that was read last.
-    fn wrong(&self, what: impl std::fmt::Display) -> Failure {
-        Failure::Run(format!("{}:{}: {what}", self.name, self.line))
-    }
 }

@@ -28,6 +28,8 @@ mod rtt;
 mod runtimes;
 mod scale;
 mod seen;
+#[cfg(all(unix, feature = "storage"))]
+mod storage;
 mod thr;
 #[cfg(feature = "tls")]
 mod tls;

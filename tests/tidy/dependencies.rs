@@ -121,6 +121,7 @@ const ARROWS: [(&str, &str, &[&str]); 22] = [
             "zonda-rehearsal",
             "zonda-router",
             "zonda-runtime",
+            "zonda-storage",
             "zonda-transport",
             "zondad",
         ],
