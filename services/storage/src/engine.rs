@@ -63,6 +63,8 @@ pub struct Progress {
     forget_at: Option<Instant>,
     deleted_from: Option<String>,
     past_from: Option<String>,
+    /// Time of the next step of an update that has not reached all its keys.
+    spread_at: Option<Instant>,
     is_failing: bool,
 }
 
@@ -72,7 +74,8 @@ impl Engine {
         self.progress.forget_at = Some(Instant::now() + self.period);
         self.count_entries();
         let mut jobs = Jobs::default();
-        while self.queue.take(&mut jobs, self.next_time()) {
+        let queue = Arc::clone(&self.queue);
+        while queue.take(&mut jobs, self.next_time()) {
             while let Some(job) = jobs.pop() {
                 self.work(job);
             }
@@ -81,6 +84,9 @@ impl Engine {
             } else if self.ledger.store().durability().is_none() {
                 // Nothing is committed that would count them.
                 self.count_entries();
+            }
+            if is_due(self.progress.spread_at) {
+                self.spread();
             }
             if is_due(self.progress.forget_at) {
                 self.forget();
@@ -92,8 +98,12 @@ impl Engine {
         }
     }
 
-    fn next_time(&self) -> Option<Instant> {
-        let times = [self.progress.commit_at, self.progress.forget_at];
+    fn next_time(&mut self) -> Option<Instant> {
+        let progress = &mut self.progress;
+        if self.ledger.is_spreading() {
+            progress.spread_at.get_or_insert_with(Instant::now);
+        }
+        let times = [progress.commit_at, progress.forget_at, progress.spread_at];
         times.into_iter().flatten().min()
     }
 
@@ -103,10 +113,38 @@ impl Engine {
             Job::Query(query) => self.answer(query),
             Job::Rest(Rest { active, from }) => self.answer_many(active, from),
         }
+        self.commit_if_due();
+    }
+
+    fn commit_if_due(&mut self) {
         let is_full = self.ledger.store().uncommitted_bytes() > UNCOMMITTED_BYTES;
         if is_due(self.progress.commit_at) || (is_full && !self.progress.is_failing) {
             self.commit();
         }
+    }
+
+    /// Notes that there is a change to commit.
+    fn note_change(&mut self) {
+        if self.progress.commit_at.is_none()
+            && let Some(durability) = self.ledger.store().durability()
+        {
+            self.progress.commit_at = Some(Instant::now() + durability.delay());
+        }
+    }
+
+    /// Continues an update that has not reached all its keys.
+    fn spread(&mut self) {
+        let is_full = self.ledger.store().uncommitted_bytes() > 2 * UNCOMMITTED_BYTES;
+        if !is_full {
+            match self.ledger.spread() {
+                Ok(()) => self.note_change(),
+                Err(error) => drop(self.failed("an update with wildcards", error)),
+            }
+        }
+        // Else it is due as soon as the jobs that wait are done.
+        let waits = is_full || self.progress.is_failing;
+        self.progress.spread_at = waits.then(|| Instant::now() + RETRY);
+        self.commit_if_due();
     }
 
     /// Takes a sample of a publisher.
@@ -146,11 +184,7 @@ impl Engine {
         if effect == Effect::TakenForOldest {
             add(&self.counts.forgotten, 1);
         }
-        if self.progress.commit_at.is_none()
-            && let Some(durability) = self.ledger.store().durability()
-        {
-            self.progress.commit_at = Some(Instant::now() + durability.delay());
-        }
+        self.note_change();
         Ok(effect)
     }
 
@@ -231,6 +265,11 @@ impl Engine {
 
     /// Answers with the keys from a name on, as many as a slice has.
     fn answer_many(&mut self, active: Active, from: String) {
+        let is_spreading = self.ledger.is_spreading() && !self.progress.is_failing;
+        if is_spreading && self.asks_history(&active.query) {
+            // An update enters the history of each key as it reaches the key.
+            return self.queue.push_rest(Rest { active, from });
+        }
         let range = match range_of(&active.query) {
             Ok(range) => range,
             Err(error) => return self.refuse(active, &error),

@@ -16,10 +16,13 @@ use zonda_volume::{Entry, Store, StoreError, Table, Value};
 
 use crate::history::{self, History, Limits};
 use crate::patterns::{Pattern, Patterns};
+use crate::spread::{Spread, Spreads, UNFINISHED};
 
 mod export;
+mod step;
 
 pub use export::PART;
+use step::Bound;
 
 /// An update of a key, or of all keys that its wildcards cover.
 #[derive(Debug, Clone)]
@@ -97,14 +100,6 @@ pub struct Span<'s> {
     pub most: usize,
 }
 
-impl Span<'_> {
-    /// All entries.
-    pub const ALL: Span<'static> = Span {
-        from: "",
-        most: usize::MAX,
-    };
-}
-
 /// Place of a name in a table, as seen from the chunks that all wanted names begin with.
 #[derive(PartialEq, Eq)]
 enum Below {
@@ -135,6 +130,9 @@ pub struct Ledger {
     names: Names,
     patterns: Patterns,
     history: Option<History>,
+    spreads: Spreads,
+    /// Bound of one step of a spread.
+    bound: Bound,
 }
 
 /// First letters of the names of stored patterns.
@@ -161,11 +159,17 @@ impl Ledger {
         names: Names,
         history: Option<Limits>,
     ) -> Result<Ledger, StoreError> {
-        let mut patterns = Patterns::default();
+        let (mut patterns, mut spreads) = (Patterns::default(), Spreads::default());
         store.scan(Table::Patterns, "", &mut |name, entry| {
-            if let Some(key) = key_of_pattern(name) {
+            let unfinished = name.strip_prefix(UNFINISHED);
+            let unfinished = unfinished.and_then(|rest| Some(rest.split_once(':')?.1));
+            if let Some(key) = key_of_pattern(unfinished.unwrap_or(name)) {
                 let (at, value) = (entry.at, entry.value);
-                patterns.insert(Pattern { key, at, value });
+                let pattern = Pattern { key, at, value };
+                match unfinished {
+                    Some(_) => spreads.add(Spread::new(pattern)),
+                    None => drop(patterns.insert(pattern)),
+                }
             }
             ControlFlow::Continue(())
         })?;
@@ -174,6 +178,8 @@ impl Ledger {
             names,
             patterns,
             history: history.map(History::new),
+            spreads,
+            bound: Bound::default(),
         })
     }
 
@@ -225,6 +231,7 @@ impl Ledger {
             name: key.to_string(),
             reason: "it does not begin with strip_prefix",
         })?;
+        self.catch_up(name, &key)?;
         let live = self.store.get(Table::Live, name)?;
         let is_live = live.is_some();
         let known = match live {
@@ -274,9 +281,12 @@ impl Ledger {
     fn apply_to_many(&mut self, update: Update) -> Result<Effect, StoreError> {
         let Update { key, at, value } = update;
         let pattern = Pattern { key, at, value };
+        self.make_room()?;
         let Some(forgotten) = self.patterns.insert(pattern.clone()) else {
             return Ok(Effect::Outdated);
         };
+        // It counts from now on, also if the store fails.
+        self.spreads.add(Spread::new(pattern.clone()));
         let is_full = forgotten
             .iter()
             .any(|gone| !gone.key.intersects(&pattern.key));
@@ -287,24 +297,7 @@ impl Ledger {
         self.store
             .put(Table::Patterns, &pattern_name(&pattern), stored)?;
         // The keys that had a value at its time.
-        let mut changed = Vec::new();
-        self.matching(Table::Live, &pattern.key, Span::ALL, &mut |found| {
-            let Found { name, entry, .. } = found;
-            let is_older = match pattern.value {
-                None => entry.own <= at,
-                Some(_) => entry.own <= at && entry.at < at,
-            };
-            if is_older {
-                changed.push((name, entry.own));
-            }
-            ControlFlow::Continue(())
-        })?;
-        for (name, own) in changed {
-            let value = pattern.value.clone();
-            let state = Entry { own, at, value };
-            self.remember(&name, &state)?;
-            self.write(&name, state, true, false)?;
-        }
+        self.begin()?;
         match is_full {
             true => Ok(Effect::TakenForOldest),
             false => Ok(Effect::Taken),
@@ -317,7 +310,10 @@ impl Ledger {
     /// The store fails.
     pub fn get(&mut self, key: &KeyExpr<'_>) -> Result<Option<Entry>, StoreError> {
         match self.names.name_of(key.as_str()) {
-            Some(name) => self.store.get(Table::Live, name),
+            Some(name) => {
+                let stored = self.store.get(Table::Live, name)?;
+                Ok(stored.and_then(|entry| self.spreads.seen(key, entry)))
+            }
             None => Ok(None),
         }
     }
@@ -329,6 +325,29 @@ impl Ledger {
     /// # Errors
     /// The store fails.
     pub fn matching(
+        &mut self,
+        table: Table,
+        pattern: &keyexpr,
+        span: Span<'_>,
+        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
+    ) -> Result<Option<String>, StoreError> {
+        if table != Table::Live || self.spreads.is_empty() {
+            return self.stored(table, pattern, span, visit);
+        }
+        let spreads = std::mem::take(&mut self.spreads);
+        let next = self.stored(table, pattern, span, &mut |found| {
+            let Found { name, key, entry } = found;
+            match spreads.seen(&key, entry) {
+                Some(entry) => visit(Found { name, key, entry }),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        self.spreads = spreads;
+        next
+    }
+
+    /// Shows the entries as the store has them, also where an update has not reached them.
+    fn stored(
         &mut self,
         table: Table,
         pattern: &keyexpr,

@@ -30,6 +30,7 @@ mod offline;
 mod patterns;
 mod queue;
 mod settings;
+mod spread;
 mod storage;
 
 use std::sync::Arc;

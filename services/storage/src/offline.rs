@@ -38,7 +38,12 @@ impl Offline {
         let names = Names::new(prefix.map(str::to_owned));
         let ledger = Ledger::open(store, names, has_history.then_some(UNLIMITED));
         let ledger = ledger.map_err(|error| OpenError::Damaged {
-            place: volume.name().to_owned(),
+            place: options
+                .text("dir")
+                .ok()
+                .flatten()
+                .unwrap_or(volume.name())
+                .to_owned(),
             reason: error.to_string(),
         })?;
         Ok(Offline(ledger))
@@ -68,10 +73,19 @@ impl Offline {
     /// From time to time until the disk has confirmed.
     pub fn apply(&mut self, update: Update) -> Result<Effect, StoreError> {
         let effect = self.0.apply(update)?;
-        if self.0.store().uncommitted_bytes() > UNCOMMITTED_BYTES {
-            self.0.store().commit()?;
+        self.commit_if_full()?;
+        while self.0.is_spreading() {
+            self.0.spread()?;
+            self.commit_if_full()?;
         }
         Ok(effect)
+    }
+
+    fn commit_if_full(&mut self) -> Result<(), StoreError> {
+        match self.0.store().uncommitted_bytes() > UNCOMMITTED_BYTES {
+            true => self.0.store().commit(),
+            false => Ok(()),
+        }
     }
 
     /// Returns the store.

@@ -4,7 +4,7 @@
 
 use zonda::key_expr::KeyExpr;
 use zonda::time::{Ntp64, Timestamp};
-use zonda_volume::Value;
+use zonda_volume::{Entry, Value};
 
 /// Limit of the updates that one storage keeps; the oldest one is forgotten first.
 pub const PATTERNS_MAX: usize = 4096;
@@ -19,6 +19,20 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Returns the state that it gives a key with a value; `None` if it leaves the key as it is.
+    pub fn change(&self, key: &KeyExpr<'_>, entry: &Entry) -> Option<Entry> {
+        let is_older = match self.value {
+            None => entry.own <= self.at,
+            Some(_) => entry.own <= self.at && entry.at < self.at,
+        };
+        let is_covered = is_older && self.key.intersects(key);
+        is_covered.then(|| Entry {
+            own: entry.own,
+            at: self.at,
+            value: self.value.clone(),
+        })
+    }
+
     /// Returns true if `older` has no effect beside this one.
     fn overrides(&self, older: &Pattern) -> bool {
         let is_stronger = self.value.is_none() || older.value.is_some();

@@ -28,6 +28,9 @@ struct Mood {
     fails_to_read: bool,
     fails_to_commit: bool,
     panics: bool,
+    /// Changes so far, and as of the last entry that was read by its name.
+    changes: usize,
+    changes_before_get: usize,
 }
 
 /// A volume in memory whose operations go as the test wants.
@@ -77,6 +80,7 @@ impl Store for MoodyStore {
 
     fn get(&mut self, table: Table, name: &str) -> Result<Option<Entry>, StoreError> {
         self.1.fails(|mood| mood.fails_to_read)?;
+        self.1.set(|mood| mood.changes_before_get = mood.changes);
         self.0.get(table, name)
     }
 
@@ -92,6 +96,7 @@ impl Store for MoodyStore {
 
     fn put(&mut self, table: Table, name: &str, entry: Entry) -> Result<(), StoreError> {
         self.1.fails(|mood| mood.fails_to_change)?;
+        self.1.set(|mood| mood.changes += 1);
         self.0.put(table, name, entry)
     }
 
@@ -292,4 +297,43 @@ fn a_volume_that_panics_ends_its_storage_alone() {
     }
     scene.put("demo/b");
     scene.session.put("other", "1").wait().unwrap();
+}
+
+#[test]
+fn an_update_of_many_keys_lets_queries_in_between_and_survives_failures() {
+    let scene = scene();
+    let keys = 20_000;
+    for key in 0..keys {
+        scene.put(&format!("demo/{key:05}"));
+    }
+    scene.until("zonda_storage_puts", keys);
+    // The storage is stuck in the update until the query waits behind it.
+    scene.mood.set(|mood| mood.is_stuck = true);
+    scene.session.delete("demo/**").wait().unwrap();
+    let replies = scene
+        .session
+        .get("demo/19999")
+        .timeout(SOON)
+        .wait()
+        .unwrap();
+    let before = scene.mood.0.0.lock().unwrap().changes;
+    scene.mood.set(|mood| mood.is_stuck = false);
+    assert_eq!(
+        replies.iter().count(),
+        0,
+        "the key is deleted for it already"
+    );
+    let seen = scene.mood.0.0.lock().unwrap().changes_before_get - before;
+    assert!(seen < 4096, "{seen} keys were changed before the answer");
+    // A step that fails is tried again.
+    scene.mood.set(|mood| mood.fails_to_change = true);
+    let start = Instant::now();
+    while scene.metric("zonda_storage_failures") == 0 && scene.metric("zonda_storage_keys") > 0 {
+        assert!(start.elapsed() < SOON, "no step fails");
+        std::thread::yield_now();
+    }
+    assert_eq!(scene.ask("demo/*"), [""; 0]);
+    scene.mood.set(|mood| mood.fails_to_change = false);
+    scene.until("zonda_storage_keys", 0);
+    assert_eq!(scene.metric("zonda_storage_tombstones"), keys);
 }

@@ -12,6 +12,7 @@ use zonda_volume::{Entry, StoreError, Table};
 use super::{Ledger, Names, Update, key_of_pattern};
 use crate::history::{self, place_of};
 use crate::patterns::Patterns;
+use crate::spread::UNFINISHED;
 
 /// Entries that are put into order at once: each pass over the store takes that many.
 pub const PART: usize = 1 << 19;
@@ -84,15 +85,21 @@ impl Ledger {
             store,
             names,
             patterns,
+            spreads,
             ..
         } = self;
         let mut oldest = BinaryHeap::new();
         for table in Table::ALL {
             store.scan(table, "", &mut |name, entry| {
+                if table == Table::Patterns && name.starts_with(UNFINISHED) {
+                    return ControlFlow::Continue(());
+                }
+                let is_key = matches!(table, Table::Live | Table::Deleted);
+                let key = is_key.then(|| names.key_of(name)).flatten();
+                let key = key.as_ref();
                 let at = match table {
-                    Table::Live | Table::Deleted => {
-                        time_of(patterns, names.key_of(name).as_ref(), &entry)
-                    }
+                    Table::Live => time_of(patterns, key, &spreads.state(key, entry)),
+                    Table::Deleted => time_of(patterns, key, &entry),
                     Table::Patterns | Table::Past => entry.at,
                 };
                 let name = name.to_owned();
@@ -114,12 +121,15 @@ impl Ledger {
         let Some(key) = key_of(&self.names, *table, name) else {
             return Ok(Meaning::NoKey);
         };
-        let Some(entry) = self.store.get(*table, name)? else {
+        let Some(mut entry) = self.store.get(*table, name)? else {
             return Ok(Meaning::Implied);
         };
+        if *table == Table::Live {
+            entry = self.spreads.state(Some(&key), entry);
+        }
         let is_implied = match table {
             // By its former value, which it has a newer one of many keys in place of.
-            Table::Live if entry.at != *at => {
+            Table::Live if entry.at != *at && entry.value.is_some() => {
                 let former = place_of(name, *at);
                 self.store.get(Table::Past, &former)?.is_some()
             }
@@ -148,7 +158,9 @@ impl Ledger {
         former: &Entry,
     ) -> Result<bool, StoreError> {
         let live = self.store.get(Table::Live, name)?;
-        if live.as_ref().is_some_and(|live| live.at == former.at) {
+        let live = live.map(|entry| self.spreads.state(Some(key), entry));
+        let is_last = |live: &Entry| live.at == former.at && live.value.is_some();
+        if live.as_ref().is_some_and(is_last) {
             return Ok(true);
         }
         if former.own == former.at {

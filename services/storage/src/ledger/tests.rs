@@ -12,6 +12,14 @@ use zonda_volume::{Durability, Memory, Options, Volume};
 
 use super::*;
 
+impl Span<'_> {
+    /// All entries.
+    const ALL: Span<'static> = Span {
+        from: "",
+        most: usize::MAX,
+    };
+}
+
 /// A store in memory that a second ledger can open again.
 #[derive(Clone)]
 struct Kept(Arc<Mutex<Box<dyn Store>>>);
@@ -147,17 +155,40 @@ proptest! {
         }),
         is_stripped: bool,
         restart in 0_usize..24,
+        // Keys of one step of an update with wildcards, and the steps after each update.
+        keys in 0_usize..4,
+        steps in prop::collection::vec(0_usize..3, 24),
     ) {
         let kept = Kept::new();
         let prefix = is_stripped.then_some("s");
-        let mut ledger = kept.ledger(prefix);
-        for (number, update) in order.into_iter().enumerate() {
+        let open = || {
+            let mut ledger = kept.ledger(prefix);
+            ledger.bound.keys = if keys == 0 { Bound::default().keys } else { keys };
+            ledger
+        };
+        let mut ledger = open();
+        for ((number, update), steps) in order.into_iter().enumerate().zip(steps) {
             ledger.apply(update).expect("memory does not fail");
+            for _ in 0..steps {
+                ledger.spread().expect("memory does not fail");
+            }
             if number == restart {
-                ledger = kept.ledger(prefix);
+                ledger = open();
             }
         }
         let expected = model(&updates);
+        prop_assert_eq!(contents(&mut ledger, "**"), expected.clone());
+        for key in KEYS.iter().filter(|key| !key.contains('*')) {
+            let found = ledger.get(&KeyExpr::new(*key).expect("a key")).expect("memory is read");
+            prop_assert_eq!(found.and_then(|entry| entry.value), expected.get(*key).cloned());
+        }
+        let mut steps = 0;
+        while ledger.is_spreading() {
+            ledger.spread().expect("memory does not fail");
+            steps += 1;
+            prop_assert!(steps < 24 * 10, "no step comes to an end");
+        }
+        prop_assert!(!kept.ledger(prefix).is_spreading());
         prop_assert_eq!(contents(&mut ledger, "**"), expected.clone());
         for pattern in KEYS {
             let mut part = expected.clone();
@@ -191,13 +222,17 @@ proptest! {
         is_stripped: bool,
         has_history: bool,
         before in 0_usize..12,
-        most in 1_usize..8,
+        // Keys of one step of an update with wildcards, and entries of one pass of the export.
+        bounds in (1_usize..4, 1_usize..8),
     ) {
         let limits = Limits { count: 100, bytes: 1 << 20, age: None };
         let limits = has_history.then_some(limits);
         let open = || {
             let names = Names::new(is_stripped.then(|| "s".to_owned()));
-            Ledger::open(Box::new(Kept::new()), names, limits).expect("memory is read")
+            let ledger = Ledger::open(Box::new(Kept::new()), names, limits);
+            let mut ledger = ledger.expect("memory is read");
+            ledger.bound.keys = bounds.0;
+            ledger
         };
         let (mut first, mut second) = (open(), open());
         let before = before.min(order.len());
@@ -206,7 +241,7 @@ proptest! {
         }
         // It is in the order of times, and its copy exports the same. (Of a key that was deleted since,
         // former values are updates of their own.)
-        let (copied, lines) = exported(&mut first, most);
+        let (copied, lines) = exported(&mut first, bounds.1);
         prop_assert!(copied.is_sorted_by_key(|update| update.at));
         for update in copied {
             second.apply(update).expect("memory does not fail");
@@ -220,6 +255,179 @@ proptest! {
         }
         prop_assert_eq!(contents(&mut second, "**"), model(&updates));
     }
+}
+
+/// Returns all entries of a store as text.
+fn dump(ledger: &mut Ledger) -> Vec<String> {
+    let mut all = Vec::new();
+    for table in Table::ALL {
+        let mut visit = |name: &str, entry: Entry| {
+            all.push(format!("{table:?} {name:?} {entry:?}"));
+            ControlFlow::Continue(())
+        };
+        ledger
+            .store()
+            .scan(table, "", &mut visit)
+            .expect("memory is read");
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn an_update_in_steps_leaves_what_one_at_once_does(
+        order in updates().prop_flat_map(|updates| Just(updates).prop_shuffle()),
+        keys in 1_usize..4,
+        steps in prop::collection::vec(0_usize..3, 12),
+    ) {
+        let limits = Limits { count: 100, bytes: 1 << 20, age: None };
+        let open = |keys| {
+            let mut ledger = Ledger::open(Box::new(Kept::new()), Names::new(None), Some(limits))
+                .expect("memory is read");
+            ledger.bound.keys = keys;
+            ledger
+        };
+        let (mut at_once, mut in_steps) = (open(usize::MAX), open(keys));
+        for (update, steps) in order.into_iter().zip(steps) {
+            at_once.apply(update.clone()).expect("memory does not fail");
+            in_steps.apply(update).expect("memory does not fail");
+            for _ in 0..steps {
+                in_steps.spread().expect("memory does not fail");
+            }
+        }
+        prop_assert!(!at_once.is_spreading());
+        while in_steps.is_spreading() {
+            in_steps.spread().expect("memory does not fail");
+        }
+        prop_assert_eq!(dump(&mut in_steps), dump(&mut at_once));
+    }
+}
+
+/// A store that counts its entries that are shown and changed.
+struct Counted(Kept, Arc<Mutex<[usize; 2]>>);
+
+impl Counted {
+    fn add(&self, shown: usize, changed: usize) {
+        let mut counts = self.1.lock();
+        *counts = [counts[0] + shown, counts[1] + changed];
+    }
+}
+
+impl Store for Counted {
+    fn durability(&self) -> Option<Durability> {
+        None
+    }
+    fn get(&mut self, table: Table, name: &str) -> Result<Option<Entry>, StoreError> {
+        self.0.get(table, name)
+    }
+    fn scan(
+        &mut self,
+        table: Table,
+        from: &str,
+        visit: &mut dyn FnMut(&str, Entry) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let mut shown = 0;
+        let scanned = self.0.scan(table, from, &mut |name, entry| {
+            shown += 1;
+            visit(name, entry)
+        });
+        self.add(shown, 0);
+        scanned
+    }
+    fn put(&mut self, table: Table, name: &str, entry: Entry) -> Result<(), StoreError> {
+        self.add(0, 1);
+        self.0.put(table, name, entry)
+    }
+    fn remove(&mut self, table: Table, name: &str) -> Result<(), StoreError> {
+        self.0.remove(table, name)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn uncommitted_bytes(&self) -> usize {
+        0
+    }
+    fn len(&mut self, table: Table) -> Result<u64, StoreError> {
+        self.0.len(table)
+    }
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn no_step_of_an_update_of_many_keys_exceeds_its_bound() {
+    let (kept, counts) = (Kept::new(), Arc::<Mutex<[usize; 2]>>::default());
+    let store = Counted(kept, Arc::clone(&counts));
+    let mut ledger = Ledger::open(Box::new(store), Names::new(None), None).expect("memory");
+    let keys = 10_000;
+    for key in 0..keys {
+        let put = update(1, &format!("s/{key}"), Some("old"));
+        ledger.apply(put).expect("memory");
+    }
+    let bound = Bound::default().keys;
+    // The entries to change, two for the update itself, and one behind the last.
+    let within = |counts: &Arc<Mutex<[usize; 2]>>| {
+        let [shown, changed] = std::mem::take(&mut *counts.lock());
+        assert!(shown <= bound + 1, "{shown} were looked at");
+        assert!(changed <= bound + 2, "{changed} were changed");
+    };
+    for (at, value) in [(5, Some("new")), (6, None)] {
+        std::mem::take(&mut *counts.lock());
+        ledger.apply(update(at, "s/**", value)).expect("memory");
+        within(&counts);
+        let mut steps = 1;
+        while ledger.is_spreading() {
+            // Each key is seen as if all of it was done.
+            let last = KeyExpr::new("s/9999").expect("a key");
+            let seen = ledger
+                .get(&last)
+                .expect("memory")
+                .and_then(|entry| entry.value);
+            assert_eq!(seen, value.map(super::tests::value));
+            ledger.spread().expect("memory");
+            within(&counts);
+            steps += 1;
+        }
+        assert_eq!(steps, keys / bound + 1);
+    }
+    assert_eq!(ledger.store().len(Table::Deleted), Ok(keys as u64));
+    // A step of large values is a short one.
+    for key in 0..100 {
+        ledger
+            .apply(update(7, &format!("s/{key}"), Some("x")))
+            .expect("memory");
+    }
+    std::mem::take(&mut *counts.lock());
+    let large = "x".repeat(Bound::default().bytes / 4);
+    ledger
+        .apply(update(8, "s/**", Some(&large)))
+        .expect("memory");
+    assert!(ledger.is_spreading() && counts.lock()[1] < 8, "{counts:?}");
+}
+
+#[test]
+fn too_many_updates_that_are_under_way_wait_for_the_first() {
+    let mut ledger = Kept::new().ledger(None);
+    ledger.bound.keys = 1;
+    for key in 0..20 {
+        ledger
+            .apply(update(1, &format!("s/{key}/a"), Some("old")))
+            .expect("memory");
+    }
+    for at in 0..200 {
+        let wild = update(
+            10 + at,
+            &format!("s/*/*{}", "/**".repeat((at % 2) as usize)),
+            Some("new"),
+        );
+        ledger.apply(wild).expect("memory");
+        assert!(ledger.spreads.len() <= 64);
+    }
+    let found = contents(&mut ledger, "**");
+    assert!(found.len() == 20 && found.values().all(|found| *found == value("new")));
 }
 
 #[test]
