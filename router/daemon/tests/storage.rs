@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use zonda::qos::CongestionControl;
 use zonda::query::ConsolidationMode;
 use zonda::{Config, Session, Wait};
 
@@ -189,6 +190,38 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
             // The writer may wait for its answer.
             session.close().wait().unwrap_or_default();
         });
+    }
+}
+
+#[test]
+fn a_kill_amid_an_acknowledged_deletion_of_many_keys_brings_none_back() {
+    let folder = Folder::new("many");
+    let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+    let session = daemon.connect();
+    let keys = 5000;
+    for key in 0..keys {
+        let put = session.put(format!("demo/many/{key}"), "value");
+        let put = put.congestion_control(CongestionControl::Block);
+        put.wait().unwrap();
+    }
+    session.put("demo/other", "kept").wait().unwrap();
+    assert_eq!(read(&session).len(), keys + 1);
+    assert!(write(&session, "demo/many/**", None));
+    // The storage has not reached all keys yet, if the kill is quick.
+    daemon.0.kill().unwrap();
+    daemon.0.wait().unwrap();
+    session.close().wait().unwrap_or_default();
+    let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+    let session = daemon.connect();
+    assert_eq!(
+        read(&session).into_keys().collect::<Vec<_>>(),
+        ["demo/other"]
+    );
+    // A key that is put since then stays.
+    assert!(write(&session, "demo/many/7", Some("new")));
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(500) {
+        assert_eq!(read(&session).len(), 2);
     }
 }
 
