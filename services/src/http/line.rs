@@ -20,7 +20,7 @@ pub struct Line {
 }
 
 impl Line {
-    pub(super) fn new(place: OwnedSemaphorePermit, lasting: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(place: OwnedSemaphorePermit, lasting: Arc<Semaphore>) -> Self {
         Line {
             place: Mutex::new(Some(place)),
             lasting,

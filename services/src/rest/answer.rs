@@ -25,6 +25,7 @@ use zonda::time::Timestamp;
 use zonda::{Outcome, PublishError, Session};
 
 use super::events::Hub;
+use super::page::Pages;
 use super::replies::Collector;
 use super::select::{Selection, one_line};
 use super::{html, json};
@@ -54,6 +55,7 @@ const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 pub(super) struct Shared {
     pub session: Session,
     pub hub: Arc<Hub>,
+    pub pages: Arc<Pages>,
     /// Id of the node, as text.
     pub zid: String,
     pub body_bytes_max: usize,
@@ -276,7 +278,7 @@ impl Shared {
 }
 
 /// Returns the first media type that the client accepts, without parameters.
-fn accepted(headers: &HeaderMap) -> &str {
+pub(super) fn accepted(headers: &HeaderMap) -> &str {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let first = accepted.unwrap_or("").split([',', ';']).next();
     first.unwrap_or("").trim()

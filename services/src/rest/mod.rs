@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Service `http`: keys over HTTP as the reference's REST interface has them, events, the counters
-//! of the node, and probes.
+//! of the node, the live page, and probes.
 
 mod answer;
 mod events;
 mod html;
 mod json;
+mod page;
 mod replies;
 mod select;
 mod settings;
@@ -15,14 +16,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use zonda::Config;
 
 use crate::http::{Counts, Server, Serving};
 use crate::{Running, Service, Start, StartError, metrics};
-use answer::{Shared, answer, room_for_bodies};
+use answer::{Shared, accepted, answer, room_for_bodies};
 use events::Hub;
 use settings::Settings;
 
@@ -81,6 +82,7 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
     let shared = Shared {
         session: session.clone(),
         hub: Arc::new(hub),
+        pages: page::Pages::new(page::sampler(session.clone())),
         zid: session.zid().to_string(),
         body_bytes_max: limits.body_bytes,
         bodies: room_for_bodies(limits.body_bytes),
@@ -89,6 +91,8 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
     };
     Router::new()
         .route("/", any(index))
+        .route("/@page/updates", get(page::updates))
+        .route("/@page/{file}", get(page::file))
         .route("/metrics", metrics::route(start, Arc::clone(counts)))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -96,9 +100,10 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
         .with_state(Arc::new(shared))
 }
 
-/// Answers a request on no key.
-async fn index(method: Method) -> Response {
+/// Answers a request on no key: a browser gets the live page.
+async fn index(method: Method, headers: HeaderMap) -> Response {
     match method {
+        Method::GET | Method::HEAD if accepted(&headers) == "text/html" => page::index(),
         Method::GET | Method::HEAD => INDEX.into_response(),
         Method::OPTIONS => StatusCode::OK.into_response(),
         _ => (StatusCode::NOT_FOUND, "there is no key here\n").into_response(),

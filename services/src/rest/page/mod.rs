@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The live page: its files, and updates about the node for all browsers that show it.
+
+mod updates;
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{Extensions, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::answer::Shared;
+use crate::http::Line;
+
+pub(super) use updates::{Pages, sampler};
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Returns the page.
+pub(super) fn index() -> Response {
+    let text = include_str!("index.html");
+    let mut response = of_file("text/html; charset=utf-8", text);
+    let vary = axum::http::HeaderValue::from_static("accept");
+    response.headers_mut().insert(VARY, vary);
+    response
+}
+
+/// Returns a file of the page.
+pub(super) async fn file(Path(name): Path<String>) -> Response {
+    match name.as_str() {
+        "page.css" => of_file("text/css; charset=utf-8", include_str!("page.css")),
+        "page.js" => of_file(SCRIPT, include_str!("page.js")),
+        "graph.js" => of_file(SCRIPT, include_str!("graph.js")),
+        "keys.js" => of_file(SCRIPT, include_str!("keys.js")),
+        _ => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
+    }
+}
+
+fn of_file(kind: &'static str, text: &'static str) -> Response {
+    let head = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    (head, text).into_response()
+}
+
+/// Returns updates about the node, as events.
+pub(super) async fn updates(State(shared): State<Arc<Shared>>, extensions: Extensions) -> Response {
+    let line = extensions.get::<Arc<Line>>();
+    let Some(line) = line.filter(|line| line.make_last()) else {
+        let text = "too many clients get events (services/http/limits/event_clients)\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    };
+    let head = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CONNECTION, "close"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    let updates = shared.pages.join(Arc::clone(line));
+    (head, axum::body::Body::from_stream(updates)).into_response()
+}

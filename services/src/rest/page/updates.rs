@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Updates about the node: one task describes it each second while a page is open.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use futures_core::Stream;
+use serde_json::json;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use zonda::Session;
+
+use crate::http::Line;
+
+/// Time between two updates.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Updates that a page may miss one after the other before its connection is cut.
+const MISSED_MAX: u32 = 30;
+
+/// Function that describes the node as one line of JSON.
+type Sampler = Box<dyn Fn() -> String + Send + Sync>;
+
+/// The pages that are open.
+pub(in crate::rest) struct Pages {
+    sampler: Sampler,
+    period: Duration,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    pages: Vec<Page>,
+    /// True while the task runs.
+    is_sampled: bool,
+}
+
+struct Page {
+    /// Has room for one update; a page that has not read it misses the next.
+    queue: Sender<Bytes>,
+    missed: u32,
+    line: Arc<Line>,
+}
+
+impl Page {
+    /// Sends an update. Returns false if the page has gone or reads too slowly.
+    fn send(&mut self, text: &Bytes) -> bool {
+        match self.queue.try_send(text.clone()) {
+            Ok(()) => self.missed = 0,
+            Err(TrySendError::Closed(_)) => return false,
+            Err(TrySendError::Full(_)) => self.missed += 1,
+        }
+        let is_in_time = self.missed <= MISSED_MAX;
+        if !is_in_time {
+            self.line.cut();
+        }
+        is_in_time
+    }
+}
+
+impl Pages {
+    /// Creates the set of no page.
+    pub fn new(sampler: Sampler) -> Arc<Pages> {
+        Pages::with_period(sampler, PERIOD)
+    }
+
+    fn with_period(sampler: Sampler, period: Duration) -> Arc<Pages> {
+        Arc::new(Pages {
+            sampler,
+            period,
+            open: Mutex::default(),
+        })
+    }
+
+    /// Adds a page, and starts the task if it is the first one.
+    pub fn join(self: &Arc<Self>, line: Arc<Line>) -> Updates {
+        let (queue, updates) = mpsc::channel(1);
+        let mut open = self.open();
+        open.pages.push(Page {
+            queue,
+            missed: 0,
+            line,
+        });
+        if !open.is_sampled {
+            open.is_sampled = true;
+            tokio::spawn(Arc::clone(self).sample());
+        }
+        Updates(updates)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn sample(self: Arc<Self>) {
+        while self.has_pages() {
+            let text = Bytes::from(format!("data: {}\n\n", (self.sampler)()));
+            self.open().pages.retain_mut(|page| page.send(&text));
+            tokio::time::sleep(self.period).await;
+        }
+    }
+
+    /// Removes pages that have gone. Returns false if none is left: the task has to end.
+    fn has_pages(&self) -> bool {
+        let mut open = self.open();
+        open.pages.retain(|page| !page.queue.is_closed());
+        open.is_sampled = !open.pages.is_empty();
+        open.is_sampled
+    }
+}
+
+/// The updates of one page.
+pub(in crate::rest) struct Updates(Receiver<Bytes>);
+
+impl Stream for Updates {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().0.poll_recv(cx).map(|text| text.map(Ok))
+    }
+}
+
+/// Returns the function that describes the node of a session.
+pub(in crate::rest) fn sampler(session: Session) -> Sampler {
+    let began = Instant::now();
+    Box::new(move || {
+        let links = session.info().links();
+        let links = links.iter().map(|link| {
+            let lanes = || link.priorities.iter();
+            json!({
+                "zid": link.zid.to_string(),
+                "role": link.whatami.to_string(),
+                "local": link.local.to_string(),
+                "remote": link.remote.to_string(),
+                "sent": lanes().map(|lane| lane.sent).sum::<u64>(),
+                "sent_bytes": link.sent.bytes,
+                "queued": lanes().map(|lane| lane.queued).sum::<u64>(),
+                "queued_bytes": lanes().map(|lane| lane.queued_bytes).sum::<usize>(),
+                "dropped": link.sent.dropped,
+                "full": link.sent.refused_full,
+            })
+        });
+        let at_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let links: Vec<_> = links.collect();
+        json!({"zid": session.zid().to_string(), "at_ms": at_ms, "links": links}).to_string()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn nothing_is_computed_without_an_open_page() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let calls = Arc::new(AtomicUsize::new(0));
+            let of_sampler = Arc::clone(&calls);
+            let count = move || of_sampler.fetch_add(1, Ordering::Relaxed).to_string();
+            let pages = Pages::with_period(Box::new(count), SHORT);
+            let line = || {
+                let room = Arc::new(Semaphore::new(1));
+                let place = Arc::clone(&room).try_acquire_owned().expect("room");
+                Arc::new(Line::new(place, room))
+            };
+            tokio::time::sleep(SHORT * 5).await;
+            assert_eq!(calls.load(Ordering::Relaxed), 0);
+            // Two pages share one task.
+            let (mut first, mut second) = (pages.join(line()), pages.join(line()));
+            assert_eq!(
+                first.0.recv().await,
+                Some(Bytes::from_static(b"data: 0\n\n"))
+            );
+            assert_eq!(
+                second.0.recv().await,
+                Some(Bytes::from_static(b"data: 0\n\n"))
+            );
+            assert_eq!(
+                first.0.recv().await,
+                Some(Bytes::from_static(b"data: 1\n\n"))
+            );
+            drop((first, second));
+            while pages.open().is_sampled {
+                tokio::time::sleep(SHORT).await;
+            }
+            let before = calls.load(Ordering::Relaxed);
+            tokio::time::sleep(SHORT * 5).await;
+            assert_eq!(calls.load(Ordering::Relaxed), before);
+        });
+    }
+}

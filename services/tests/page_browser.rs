@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The live page in Chromium, driven over the HTTP interface of its driver. Without `chromedriver`
+//! the test prints a line and passes. With `ZONDA_SHOTS`, screenshots go to that directory.
+
+mod served;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use zonda::{Config, Wait};
+
+use served::started;
+
+/// A limit for steps of a browser on a busy machine.
+const LATE: Duration = Duration::from_secs(60);
+
+/// Text that would run a script if it were markup.
+const MARKUP: &str = "<img src=x onerror=\"document.title='owned'\">";
+
+/// A browser behind its driver.
+struct Browser {
+    driver: Child,
+    address: SocketAddr,
+    session: String,
+}
+
+impl Browser {
+    /// Starts it; `None` if it is not installed.
+    fn start(arguments: &[&str]) -> Option<Browser> {
+        let mut driver = Command::new("chromedriver");
+        let driver = driver.arg("--port=0").stdout(Stdio::piped());
+        let mut driver = driver.stderr(Stdio::null()).spawn().ok()?;
+        let mut lines = BufReader::new(driver.stdout.take()?);
+        let port = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "no port");
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                break port.trim().trim_end_matches('.').parse::<u16>().unwrap();
+            }
+        };
+        let mut browser = Browser {
+            driver,
+            address: ([127, 0, 0, 1], port).into(),
+            session: String::new(),
+        };
+        let options = [
+            &["--headless=new", "--no-sandbox", "--disable-gpu"],
+            arguments,
+        ]
+        .concat();
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"args": options},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}});
+        let made = browser.post("/session", &wanted);
+        let id = made["sessionId"].as_str();
+        browser.session = format!("/session/{}", id.unwrap_or_else(|| panic!("{made}")));
+        Some(browser)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.request(
+            "POST",
+            &format!("{}{path}", self.session),
+            &body.to_string(),
+        )
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> Value {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(LATE)).unwrap();
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all((head + body).as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            match line.to_ascii_lowercase().trim().split_once(':') {
+                Some(("content-length", value)) => length = value.trim().parse().unwrap(),
+                Some(_) => {}
+                None if line.trim().is_empty() => break,
+                None => {}
+            }
+        }
+        let mut answer = vec![0; length];
+        reader.read_exact(&mut answer).unwrap();
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        answer["value"].clone()
+    }
+
+    fn run(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({"script": script, "args": []}))
+    }
+
+    fn until(&self, what: &str, script: &str) {
+        let begin = Instant::now();
+        while self.run(script) != true {
+            let text = || self.run("return document.body.innerText");
+            assert!(begin.elapsed() < LATE, "{what}: {}", text());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn shot(&self, name: &str) {
+        use base64::Engine as _;
+        let Some(directory) = std::env::var_os("ZONDA_SHOTS") else {
+            return;
+        };
+        let path = format!("{}/screenshot", self.session);
+        let image = self.request("GET", &path, "");
+        let image = base64::engine::general_purpose::STANDARD.decode(image.as_str().unwrap());
+        let place = std::path::Path::new(&directory).join(name);
+        std::fs::write(place, image.unwrap()).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        self.request("DELETE", &self.session, "");
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+#[test]
+fn a_browser_shows_neighbours_and_hostile_values_as_text() {
+    let Some(browser) = Browser::start(&["--window-size=1280,1000"]) else {
+        println!("skipped: chromedriver is not installed");
+        return;
+    };
+    let served = started(&Config::peer().with("services/http/listen", "'127.0.0.1:0'")).unwrap();
+    let locator = served.session.info().locators().wait()[0].to_string();
+    let client = zonda::open(Config::client([locator])).wait().unwrap();
+    let url = format!("http://localhost:{}/", served.address.port());
+    browser.post("/url", &json!({"url": url}));
+    let shown = format!(
+        "return document.getElementById('links').textContent.includes('{}')",
+        client.zid()
+    );
+    browser.until("the neighbour is shown", &shown);
+    browser.run("document.querySelector('#subscribe button').click()");
+    let subscribed = "return document.getElementById('keys-state').textContent === 'subscribed'";
+    browser.until("the page subscribes", subscribed);
+    let key = format!("demo/{}", MARKUP.replace('/', ""));
+    client
+        .put("demo/plain", MARKUP)
+        .encoding(zonda::bytes::Encoding::TEXT_PLAIN)
+        .wait()
+        .unwrap();
+    client
+        .put(key, "value")
+        .encoding(zonda::bytes::Encoding::TEXT_PLAIN)
+        .wait()
+        .unwrap();
+    browser.until(
+        "both values are shown as text",
+        "return document.getElementById('rows').textContent.split('<img src=x').length === 3",
+    );
+    browser.run("document.querySelector('#query [name=selector]').value = 'demo/nothing'; document.querySelector('#query button').click()");
+    let answered = "return document.getElementById('replies').textContent === '[]'";
+    browser.until("the query is answered", answered);
+    browser.run("const form = document.getElementById('publish'); form.elements.key.value = 'demo/from page'; form.elements.value.value = 'published here'; form.querySelector('button').click()");
+    let arrived = "return document.getElementById('rows').textContent.includes('published here')";
+    browser.until("the publication comes back", arrived);
+    let owned = "return document.title === 'Zonda' && document.images.length === 0";
+    assert_eq!(browser.run(owned), true);
+    browser.shot("light.png");
+    let dark = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}});
+    browser.post("/goog/cdp/execute", &dark);
+    browser.shot("dark.png");
+    let phone = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": {"width": 390, "height": 1500, "deviceScaleFactor": 1, "mobile": true}});
+    browser.post("/goog/cdp/execute", &phone);
+    let fits = "return document.documentElement.scrollWidth <= 390";
+    browser.until("the page is as wide as a phone", fits);
+    browser.shot("phone.png");
+    let log = browser.post("/se/log", &json!({"type": "browser"}));
+    assert_eq!(log, json!([]), "the console has errors");
+    drop(browser);
+    client.close().wait().unwrap();
+    served.stop();
+}
