@@ -2,6 +2,8 @@
 
 //! The live page, as browsers get it.
 
+#![cfg(unix)]
+
 mod served;
 
 use std::io::{BufRead, BufReader, Write};
