@@ -14,6 +14,7 @@ pub mod checks;
 pub mod compressed;
 #[cfg(feature = "transport")]
 pub mod datagrams;
+mod folder;
 #[cfg(feature = "router")]
 pub mod forwarding;
 #[cfg(feature = "transport")]
@@ -31,4 +32,5 @@ pub mod spelled;
 pub mod spelling;
 
 pub use chance::{Random, by_chance};
+pub use folder::Folder;
 pub use replay::replay;

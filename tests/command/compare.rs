@@ -2,8 +2,8 @@
 //! `zonda perf compare`: equal records, worse ones, and records that cannot be compared.
 
 use serde_json::{Value, json};
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
 /// Returns a record of eight rounds around a rate.

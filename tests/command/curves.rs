@@ -3,9 +3,9 @@
 //! the files they leave, refusals. No speed is asserted.
 
 use serde_json::{Value, json};
+use zonda_testkit::Folder;
 
 use super::examples::{check_sample, free_address, is_rate, router};
-use super::perf::Folder;
 use super::program::{DEADLINE, Running, example, run, zonda};
 
 #[test]

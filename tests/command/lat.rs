@@ -3,8 +3,8 @@
 //! message is lost, and a stall shows.
 
 use serde_json::Value;
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, Running, run, zonda};
 
 fn lat(arguments: &[&str]) -> Ended {

@@ -3,8 +3,8 @@
 //! transport has its row, its figures and its place in the record.
 
 use serde_json::Value;
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, Running, run, zonda};
 
 const HAS_TLS: bool = cfg!(feature = "tls");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of `zonda perf`: the workers' protocol, and the whole table in a short time.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
+use zonda_testkit::Folder;
 
 use super::program::{Ended, Running, run, zonda};
 
@@ -17,30 +16,6 @@ fn address(ready: &Value) -> String {
         .as_str()
         .expect("an address")
         .to_owned()
-}
-
-/// A folder of this test's own, removed when it is dropped.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// Creates the folder.
-    pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("zonda-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    /// Returns the path of a file in it.
-    pub fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // leftover files in a temporary folder do no harm
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Starts the receiver of `kind`, then its sender; returns both.
@@ -227,7 +202,7 @@ fn a_cell_that_cannot_run_says_why_and_the_table_goes_on() {
         let executable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&file, executable).expect("permissions");
     }
-    let directory = folder.0.display().to_string();
+    let directory = folder.path().display().to_string();
     let ended = run(
         &zonda(),
         &[

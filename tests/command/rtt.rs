@@ -5,8 +5,8 @@
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 
 use serde_json::Value;
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, Running, run, zonda};
 
 const BACKENDS: [&str; 6] = [

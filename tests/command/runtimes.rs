@@ -3,8 +3,8 @@
 //! speed is asserted.
 
 use serde_json::Value;
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
 /// Returns two of the runtimes that are compiled in, or the only one.

@@ -3,8 +3,8 @@
 //! is asserted.
 
 use serde_json::Value;
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
 fn scale(more: &str) -> Ended {

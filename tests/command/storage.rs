@@ -2,38 +2,12 @@
 //! Tests of `zonda storage`: copies of a storage, its check, and a smaller file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use serde_json::{Value, json};
+use zonda_testkit::Folder;
 
 use super::program::{Ended, Running, run, zonda};
-
-/// A folder that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("zonda-storage-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
-        Folder(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        let path = self.0.join(name);
-        path.to_str().expect("a name").to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // An error leaves it in the folder for temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn storage(arguments: &[&str]) -> Ended {
     run(&zonda(), &[&["storage"][..], arguments].concat())
@@ -113,8 +87,8 @@ fn content(file: &str) -> Vec<String> {
 
 #[test]
 fn what_a_router_stored_is_exported_and_imported_again() {
-    let folder = Folder::new();
-    let [stored, backup] = ["stored", "backup.jsonl"].map(|name| folder.path(name));
+    let folder = Folder::new("storage");
+    let [stored, backup] = ["stored", "backup.jsonl"].map(|name| folder.file(name));
     let (mut running, address) = router(&stored);
     let client = ["-m", "client", "-e", &address];
     for words in [
@@ -159,7 +133,7 @@ fn what_a_router_stored_is_exported_and_imported_again() {
     // Both volumes give the same recording again.
     for volume in ["redb", "fs"] {
         let [copy, again] =
-            ["copy", "again.jsonl"].map(|name| folder.path(&format!("{volume}-{name}")));
+            ["copy", "again.jsonl"].map(|name| folder.file(&format!("{volume}-{name}")));
         let import = ["import", &copy, &backup, "--volume", volume];
         let imported = done(&[&import[..], &prefix].concat());
         let counts = "imported 5 messages: 5 taken, 0 older than what is stored, 0 left out";
@@ -168,7 +142,7 @@ fn what_a_router_stored_is_exported_and_imported_again() {
         assert_eq!(fs::read_to_string(&again).expect("a recording"), text);
     }
     // A router serves what was imported.
-    let (_running, address) = router(&folder.path("redb-copy"));
+    let (_running, address) = router(&folder.file("redb-copy"));
     let got = run(
         &zonda(),
         &["get", "demo/**", "-m", "client", "-e", &address],
@@ -181,9 +155,9 @@ fn what_a_router_stored_is_exported_and_imported_again() {
 
 #[test]
 fn an_export_is_replayed() {
-    let folder = Folder::new();
+    let folder = Folder::new("storage");
     let [stored, walk, backup] =
-        ["stored", "walk.jsonl", "backup.jsonl"].map(|name| folder.path(name));
+        ["stored", "walk.jsonl", "backup.jsonl"].map(|name| folder.file(name));
     recording(
         &walk,
         &[
@@ -230,9 +204,9 @@ fn an_export_is_replayed() {
 
 #[test]
 fn an_import_overwrites_nothing_newer() {
-    let folder = Folder::new();
+    let folder = Folder::new("storage");
     let [stored, walk, backup] =
-        ["stored", "walk.jsonl", "backup.jsonl"].map(|name| folder.path(name));
+        ["stored", "walk.jsonl", "backup.jsonl"].map(|name| folder.file(name));
     recording(
         &walk,
         &[("a", 5, Some("new")), ("b", 5, None), ("c", 1, Some("old"))],
@@ -269,7 +243,7 @@ fn an_import_overwrites_nothing_newer() {
         ]
     );
     // Keys without the prefix are left out.
-    let imported = done(&["import", &folder.path("other"), &walk, "--prefix", "a"]);
+    let imported = done(&["import", &folder.file("other"), &walk, "--prefix", "a"]);
     assert!(
         imported.err.contains("strip_prefix") && imported.err.ends_with("3 left out"),
         "{imported:?}"
@@ -278,8 +252,8 @@ fn an_import_overwrites_nothing_newer() {
 
 #[test]
 fn a_check_counts_what_is_there() {
-    let folder = Folder::new();
-    let [stored, walk] = ["stored", "walk.jsonl"].map(|name| folder.path(name));
+    let folder = Folder::new("storage");
+    let [stored, walk] = ["stored", "walk.jsonl"].map(|name| folder.file(name));
     recording(
         &walk,
         &[
@@ -311,8 +285,8 @@ fn a_check_counts_what_is_there() {
 
 #[test]
 fn damage_is_one_line_and_exit_code_one() {
-    let folder = Folder::new();
-    let [stored, walk] = ["stored", "walk.jsonl"].map(|name| folder.path(name));
+    let folder = Folder::new("storage");
+    let [stored, walk] = ["stored", "walk.jsonl"].map(|name| folder.file(name));
     let keys: Vec<String> = (0..2000).map(|number| format!("name/{number}")).collect();
     let messages: Vec<_> = keys
         .iter()
@@ -340,9 +314,9 @@ fn damage_is_one_line_and_exit_code_one() {
 
 #[test]
 fn a_compacted_storage_is_smaller_and_has_the_same_content() {
-    let folder = Folder::new();
+    let folder = Folder::new("storage");
     let [stored, walk, before, after] =
-        ["stored", "walk.jsonl", "before.jsonl", "after.jsonl"].map(|name| folder.path(name));
+        ["stored", "walk.jsonl", "before.jsonl", "after.jsonl"].map(|name| folder.file(name));
     let keys: Vec<String> = (0..500).map(|number| format!("name/{number}")).collect();
     let large = "x".repeat(10_000);
     let messages: Vec<_> = keys
@@ -382,8 +356,8 @@ fn a_compacted_storage_is_smaller_and_has_the_same_content() {
 
 #[test]
 fn a_folder_without_a_storage_and_a_file_that_is_no_recording_are_refused() {
-    let folder = Folder::new();
-    let [stored, walk, by_hand] = ["stored", "walk.jsonl", "by-hand"].map(|name| folder.path(name));
+    let folder = Folder::new("storage");
+    let [stored, walk, by_hand] = ["stored", "walk.jsonl", "by-hand"].map(|name| folder.file(name));
     for command in ["check", "export", "compact"] {
         refused(&[command, &stored], 1, &["has no storage", "`dir`"]);
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use zonda_testkit::Folder;
 
-use super::perf::Folder;
 use super::program::{DEADLINE, Ended, Running, run, zonda};
 
 /// Runs it in a short time; returns its end and its record.

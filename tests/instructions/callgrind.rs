@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use zonda_testkit::Folder;
 
 /// Function at which a part ends and the next one begins.
 const BOUNDARY: &str = "zonda_probe::boundary*";
@@ -31,30 +33,11 @@ pub fn version() -> Option<String> {
     Some(text.trim().to_owned()).filter(|_| output.status.success())
 }
 
-/// A folder for the parts of one run; it is removed with them.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let name = format!("zonda-callgrind-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a folder for the parts");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // leftover files in a temporary folder do no harm
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Returns the output of `program`, and the instructions between each two calls of the boundary, in
 /// their order.
 pub fn run(program: &Path, arguments: &[&str]) -> (String, Vec<Spent>) {
     let folder = Folder::new(&arguments.concat().replace(['/', ' '], "_"));
-    let parts = folder.0.join("part");
+    let parts = folder.path().join("part");
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--collect-systime=yes"])
         // the clock of a node ticks on a thread of its own

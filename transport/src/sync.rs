@@ -16,7 +16,9 @@ pub use self::spin_mutex::{SpinGuard, SpinMutex};
 /// those that the thread holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// Configuration of a node, during a reload.
+    /// Turn of a reload of the whole configuration of a node.
+    Renewal,
+    /// Configuration of a node, while it changes.
     Reload,
     /// State of a node.
     NodeState,

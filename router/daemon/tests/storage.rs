@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 use zonda::qos::CongestionControl;
 use zonda::query::ConsolidationMode;
 use zonda::{Config, Session, Wait};
+use zonda_testkit::Folder;
 
 /// A limit for steps that take no time.
 const SOON: Duration = Duration::from_secs(30);
@@ -67,32 +67,13 @@ impl Drop for Daemon {
     }
 }
 
-/// A folder that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let name = format!("zondad-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    /// Returns the argument of a storage in this folder.
-    fn storage(&self) -> String {
-        let dir = self.0.to_str().unwrap();
-        format!(
-            "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
-             volume: {{id: 'redb', dir: {dir:?}}}}}}}}}"
-        )
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // An error leaves it in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns the argument of a storage in a folder.
+fn storage_in(folder: &Folder) -> String {
+    let dir = folder.path().to_str().unwrap();
+    format!(
+        "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
+         volume: {{id: 'redb', dir: {dir:?}}}}}}}}}"
+    )
 }
 
 /// Writes a value, or a deletion; returns true if it was acknowledged.
@@ -162,7 +143,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
         .and_then(|kills| kills.parse().ok());
     let acknowledged = Mutex::new(Acknowledged::default());
     for round in 0..rounds.unwrap_or(KILLS) {
-        let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+        let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
         let session = daemon.connect();
         let found = read(&session);
         let mut expected = acknowledged.lock().unwrap();
@@ -196,7 +177,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
 #[test]
 fn a_kill_amid_an_acknowledged_deletion_of_many_keys_brings_none_back() {
     let folder = Folder::new("many");
-    let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+    let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
     let session = daemon.connect();
     let keys = 5000;
     for key in 0..keys {
@@ -211,7 +192,7 @@ fn a_kill_amid_an_acknowledged_deletion_of_many_keys_brings_none_back() {
     daemon.0.kill().unwrap();
     daemon.0.wait().unwrap();
     session.close().wait().unwrap_or_default();
-    let mut daemon = Daemon::start(&["--cfg", &folder.storage()]);
+    let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
     let session = daemon.connect();
     assert_eq!(
         read(&session).into_keys().collect::<Vec<_>>(),
@@ -239,7 +220,7 @@ fn a_wrong_configuration_is_one_line() {
         ),
         ("timestamping/enabled:false", "set it to true"),
     ] {
-        let storage = folder.storage();
+        let storage = storage_in(&folder);
         for check in [&["--check-config"][..], &[]] {
             let arguments = [&["--cfg", &storage, "--cfg", argument], check].concat();
             let mut daemon = Daemon::start(&arguments);
@@ -262,9 +243,9 @@ fn a_wrong_configuration_is_one_line() {
 #[test]
 fn a_second_daemon_on_one_folder_is_refused() {
     let folder = Folder::new("second");
-    let mut first = Daemon::start(&["--cfg", &folder.storage()]);
+    let mut first = Daemon::start(&["--cfg", &storage_in(&folder)]);
     let _session = first.connect();
-    let (code, errors) = Daemon::start(&["--cfg", &folder.storage()]).end();
+    let (code, errors) = Daemon::start(&["--cfg", &storage_in(&folder)]).end();
     assert_eq!(code, Some(1), "{errors}");
     assert!(
         errors.contains("in use") && errors.contains("storage disk"),
@@ -272,6 +253,6 @@ fn a_second_daemon_on_one_folder_is_refused() {
     );
     // One that may do without its storages runs on.
     let optional = "plugins/storage_manager/__required__:false";
-    let mut third = Daemon::start(&["--cfg", &folder.storage(), "--cfg", optional]);
+    let mut third = Daemon::start(&["--cfg", &storage_in(&folder), "--cfg", optional]);
     assert_eq!(read(&third.connect()), BTreeMap::new());
 }

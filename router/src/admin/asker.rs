@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Node that sends a query to the admin space, and its rights beyond reading.
 
+use std::{collections::HashMap, sync::Arc};
+
 use zonda_codec::KeyExpr;
 
 use crate::{
     config::{Flow, MessageKind},
-    filter::{Message, Neighbourhood},
+    filter::{Message, Neighbourhood, Pass},
 };
 
 /// Sender of a query.
@@ -32,10 +34,8 @@ impl Asker {
         kind: MessageKind,
         key: &KeyExpr<'_>,
     ) -> Option<String> {
-        let effects = self
-            .neighbour
-            .as_ref()?
-            .effects(Message { flow, kind, key });
+        let neighbour = self.neighbour.as_ref()?;
+        let effects = neighbour.effects(Message { flow, kind, key });
         let mut denied = effects.into_iter().filter(|effect| effect.is_denied);
         denied.next().map(|effect| effect.text)
     }
@@ -46,8 +46,27 @@ impl Asker {
             .or_else(|| self.denied(Flow::Egress, MessageKind::Put, key))
     }
 
-    /// Returns true if it gets a put on a key that it has subscribed to.
-    pub(crate) fn receives(&self, key: &KeyExpr<'_>) -> bool {
-        self.denied(Flow::Egress, MessageKind::Put, key).is_none()
+    /// Keeps the passes on keys of which it would get a put as a subscriber.
+    pub(crate) fn receives(&self, mut passes: Vec<Pass>) -> Vec<Pass> {
+        let Some(neighbour) = &self.neighbour else {
+            return passes;
+        };
+        let is_shown = |key: &str| {
+            let (flow, kind) = (Flow::Egress, MessageKind::Put);
+            let key = KeyExpr::new(key);
+            key.is_ok_and(|key| {
+                !neighbour.denies(Message {
+                    flow,
+                    kind,
+                    key: &key,
+                })
+            })
+        };
+        let mut known: HashMap<Arc<str>, bool> = HashMap::new();
+        passes.retain(|pass| {
+            let known = known.entry(Arc::clone(&pass.key));
+            *known.or_insert_with(|| is_shown(&pass.key))
+        });
+        passes
     }
 }

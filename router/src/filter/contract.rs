@@ -84,6 +84,12 @@ pub(crate) trait Filter: Send + Sync {
     /// Explains its effect on such messages between `subject` and this node; `None` if it has none.
     fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect>;
 
+    /// Returns true if it keeps all such messages from passing, as [`explain`](Filter::explain) says.
+    fn denies(&self, subject: &Subject<'_>, message: Message<'_>) -> bool {
+        let effect = self.explain(subject, message);
+        effect.is_some_and(|effect| effect.is_denied)
+    }
+
     /// Returns the reason for which it drops messages; `None` if it drops none.
     fn reason(&self) -> Option<Reason> {
         None

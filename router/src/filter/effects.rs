@@ -62,4 +62,14 @@ impl Neighbourhood {
         let subject = subject(&self.peer, self.local.iter(), filters.need_interfaces());
         filters.explain(&subject, message)
     }
+
+    /// Returns true if the filters keep all such messages from passing.
+    ///
+    /// # Blocking
+    /// A system call at most every ten seconds.
+    pub(crate) fn denies(&self, message: Message<'_>) -> bool {
+        let filters = &self.filters;
+        let subject = subject(&self.peer, self.local.iter(), filters.need_interfaces());
+        filters.deny(&subject, message)
+    }
 }

@@ -126,6 +126,12 @@ impl Filters {
             .collect()
     }
 
+    /// Returns true if a filter keeps all such messages from passing.
+    pub(super) fn deny(&self, subject: &Subject<'_>, message: Message<'_>) -> bool {
+        let mut each = self.all.iter();
+        each.any(|filter| filter.denies(subject, message))
+    }
+
     /// Returns the counters of dropped messages.
     pub(crate) fn samples(&self) -> Vec<Sample> {
         let reasons = self.all.iter().filter_map(|filter| filter.reason());

@@ -27,7 +27,7 @@ use crate::{
         tracing::{AskedTrace, REPLY_EVERY, is_trace, reply},
         waiting::Pushed,
     },
-    filter::{Neighbourhood, Pass, Tracing},
+    filter::{Neighbourhood, Tracing},
     metrics,
     model::{Publication, SampleKind, Value},
     node::{
@@ -162,24 +162,15 @@ impl Shared {
         }))
     }
 
-    /// Returns the text of the error if the rules deny a trace to the node that asks for it.
-    fn denied_trace(&self, asked: &AdminQuestion, wanted: &AskedTrace) -> Option<String> {
-        let denied = self.asker(asked)?.denied_to_subscribe(&wanted.key)?;
-        Some(format!(
-            "a trace needs the right to subscribe to its key: {denied}"
-        ))
-    }
-
-    /// Keeps the passes whose keys the node that asks may receive as a subscriber: a rule may deny a part of the traced keys.
-    fn shown(&self, asked: &AdminQuestion, mut passes: Vec<Pass>) -> Vec<Pass> {
-        let asker = self.asker(asked);
-        passes.retain(|pass| {
-            let key = KeyExpr::new(&*pass.key);
-            asker
-                .as_ref()
-                .is_some_and(|asker| key.is_ok_and(|key| asker.receives(&key)))
-        });
-        passes
+    /// Returns the node that asks for a trace, if it may see it; else it gets the reason.
+    fn asker_of_trace(&self, asked: &AdminQuestion, wanted: &AskedTrace) -> Option<Asker> {
+        let asker = self.asker(asked)?;
+        if let Some(denied) = asker.denied_to_subscribe(&wanted.key) {
+            let needed = "a trace needs the right to subscribe to its key";
+            self.say_error(asked, &format!("{needed}: {denied}"));
+            return None;
+        }
+        Some(asker)
     }
 
     /// Returns the text of a report, perhaps a recent one; empty if this node has none.
@@ -292,8 +283,7 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
 
 /// Replies with the messages that pass the links of this node, until the time or the query is over.
 async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, root: &KeyExpr<'_>) {
-    if let Some(denied) = node.denied_trace(asked, wanted) {
-        node.say_error(asked, &denied);
+    if node.asker_of_trace(asked, wanted).is_none() {
         return;
     }
     let Some(tracing) = Tracing::begin(node, wanted.key.clone()) else {
@@ -307,12 +297,11 @@ async fn trace(node: &Arc<Shared>, asked: &AdminQuestion, wanted: &AskedTrace, r
         let next = (Instant::now() + REPLY_EVERY).min(end);
         node.runtime.sleep_until(next).await;
         // The rules may have changed.
-        if let Some(denied) = node.denied_trace(asked, wanted) {
-            node.say_error(asked, &denied);
+        let Some(asker) = node.asker_of_trace(asked, wanted) else {
             return;
-        }
+        };
         let (passes, unrecorded) = tracing.take();
-        let passes = node.shown(asked, passes);
+        let passes = asker.receives(passes);
         if !passes.is_empty() || unrecorded > 0 {
             let told = reply(root, &passes, unrecorded);
             room = node.say(asked, told.as_slice());

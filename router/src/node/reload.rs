@@ -72,28 +72,33 @@ impl Shared {
     /// Takes over values, as [`Node::reload`] describes.
     pub(crate) fn reload(self: &Arc<Self>, config: &Config) -> Result<Reloaded, ConfigError> {
         config.validate()?;
-        self.take_over(|running| {
+        if self.is_forked() {
+            return Ok(Reloaded::default());
+        }
+        // Files are read, and names looked up, without the lock of the values, which queries take.
+        let _turn = self.running.turn();
+        let mut next = self.running.values();
+        // The endpoints of another role are not for this one.
+        let is_other_role = next.differing_keys(config).iter().any(|key| key == "mode");
+        let is_taken = |key: &str| match is_other_role {
+            true => is_writable(key),
+            false => is_reloaded(key, self.role),
+        };
+        next.reload(config, is_taken);
+        next.validate()?;
+        let renewal = Renewal::prepare(self, next.settings())?;
+        let mut reloaded = self.take_over(|running| {
             let different = running.differing_keys(config);
-            // the endpoints of another role are not for this one
-            let is_other_role = different.iter().any(|key| key == "mode");
-            let is_taken = |key: &str| match is_other_role {
-                true => is_writable(key),
-                false => is_reloaded(key, self.role),
-            };
-            let mut next = running.values();
-            next.reload(config, is_taken);
-            next.validate()?;
-            let renewal = Renewal::prepare(self, next.settings())?;
-            *running = next;
-            let certificates = renewal.apply(self);
+            running.reload(config, is_taken);
             let (changed, needs_restart) = different.into_iter().partition(|key| is_taken(key));
             Ok(Reloaded {
                 changed,
                 needs_restart,
-                certificates,
                 ..Reloaded::default()
             })
-        })
+        })?;
+        reloaded.certificates = renewal.apply(self);
+        Ok(reloaded)
     }
 
     /// Takes over the value of one key, or of several keys from an object if `key` is empty. If a

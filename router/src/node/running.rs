@@ -6,22 +6,40 @@ use zonda_transport::sync::{Mutex, MutexGuard, Rank};
 
 use crate::config::Config;
 
-/// The configuration that a node runs with. The lock is held during a reload.
-pub(crate) struct Running(Mutex<Config>);
+/// The configuration that a node runs with.
+pub(crate) struct Running {
+    /// Held during a reload of the whole configuration, which may read files and look up names.
+    turn: Mutex<()>,
+    /// Held while the values and the filters change.
+    values: Mutex<Config>,
+}
 
 impl Running {
     pub(crate) fn new(config: &Config) -> Running {
-        Running(Mutex::ranked(Rank::Reload, config.values()))
+        Running {
+            turn: Mutex::ranked(Rank::Renewal, ()),
+            values: Mutex::ranked(Rank::Reload, config.values()),
+        }
     }
 
-    /// Locks it for a reload.
+    /// Waits until no other reload of the whole configuration is under way.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock()
+    }
+
+    /// Locks the values to change them.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Config> {
-        self.0.lock()
+        self.values.lock()
+    }
+
+    /// Returns a copy of the values.
+    pub(crate) fn values(&self) -> Config {
+        self.values.lock().values()
     }
 
     /// Returns the paths of all keys with the values in force as JSON, secrets hidden.
     pub(crate) fn effective(&self) -> Vec<(String, String)> {
-        let values = self.0.lock().effective().into_iter();
+        let values = self.values.lock().effective().into_iter();
         values.map(|one| (one.key, one.value)).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 //! The answer to a request: a query, a put, a delete, or events.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use axum::http::header::{
     CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
 use http_body_util::LengthLimitError;
 use tokio::sync::Semaphore;
 use zonda::bytes::{Encoding, ZBytes};
@@ -110,10 +112,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request) 
         Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     };
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let nosniff = HeaderValue::from_static("nosniff");
-    headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    response.headers_mut().extend(fresh());
     response
 }
 
@@ -247,12 +246,8 @@ impl Shared {
     }
 
     async fn events(&self, parts: &Parts, selection: Selection) -> Result<Response, Refusal> {
-        let line = parts.extensions.get::<Arc<Line>>();
-        let Some(line) = line.filter(|line| line.make_last()) else {
-            let text = "too many clients get events (services/http/limits/event_clients)";
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text));
-        };
-        let joined = self.hub.join(selection.key.clone(), Arc::clone(line));
+        let line = lasting(&parts.extensions)?;
+        let joined = self.hub.join(selection.key.clone(), line);
         let mut events = joined.map_err(|error| Refusal::failed(&error))?;
         // The values that exist, or all that are later than what the client has.
         let last = parts.headers.get(LAST_EVENT);
@@ -272,9 +267,39 @@ impl Shared {
             is_later && selection.key.intersects(sample.key_expr())
         };
         events.begin_with(samples.filter(is_new));
-        let head = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
-        Ok((head, Body::from_stream(events)).into_response())
+        Ok(event_stream(events))
     }
+}
+
+/// Returns the connection of a request, which gets events from now on.
+///
+/// # Errors
+/// Too many clients get events.
+pub(super) fn lasting(extensions: &Extensions) -> Result<Arc<Line>, Refusal> {
+    let line = extensions.get::<Arc<Line>>();
+    line.filter(|line| line.make_last())
+        .cloned()
+        .ok_or_else(|| {
+            let text = "too many clients get events (services/http/limits/event_clients)";
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+        })
+}
+
+/// Returns the answer that events are.
+pub(super) fn event_stream<S>(events: S) -> Response
+where
+    S: Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+{
+    let head = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
+    (head, Body::from_stream(events)).into_response()
+}
+
+/// Returns the headers of answers that no cache keeps, and whose type no browser guesses.
+pub(super) fn fresh() -> [(HeaderName, HeaderValue); 2] {
+    [
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ]
 }
 
 /// Returns the first media type that the client accepts, without parameters.

@@ -3,14 +3,13 @@
 //! Storages as sessions see them: a session of another node puts and asks, through a router whose
 //! session has the storages.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use zonda::query::ConsolidationMode;
 use zonda::sample::Sample;
 use zonda::{Config, Session, Wait};
 use zonda_storage::Storages;
+use zonda_testkit::Folder;
 
 /// A limit for steps that take no time.
 const SOON: Duration = Duration::from_secs(20);
@@ -91,33 +90,13 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A folder that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("zonda-storages-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn redb(&self, more: &str) -> String {
-        let dir = self.0.to_str().unwrap();
-        format!(
-            r#"{{"storages": {{"disk": {{"key_expr": "demo/**", "strip_prefix": "demo", "complete": true, "write_queries": true,
-                 "volume": {{"id": "redb", "dir": {dir:?} {more}}}}}}}}}"#
-        )
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // An error leaves it in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns the configuration of a storage in a folder.
+fn redb(folder: &Folder, more: &str) -> String {
+    let dir = folder.path().to_str().unwrap();
+    format!(
+        r#"{{"storages": {{"disk": {{"key_expr": "demo/**", "strip_prefix": "demo", "complete": true, "write_queries": true,
+             "volume": {{"id": "redb", "dir": {dir:?} {more}}}}}}}}}"#
+    )
 }
 
 const MEMORY: &str = r#"{"storages": {"mem": {"key_expr": "demo/**", "volume": "memory"}}}"#;
@@ -210,8 +189,8 @@ fn a_long_answer_comes_whole() {
 
 #[test]
 fn what_was_stored_and_deleted_survives_a_restart() {
-    let folder = Folder::new();
-    let scene = Scene::new(&folder.redb(""));
+    let folder = Folder::new("storages");
+    let scene = Scene::new(&redb(&folder, ""));
     for (key, value) in [
         ("demo", "0"),
         ("demo/a", "1"),
@@ -225,7 +204,7 @@ fn what_was_stored_and_deleted_survives_a_restart() {
     scene.client.delete("demo/w/**").wait().unwrap();
     assert_eq!(scene.get("**"), ["demo/a=1", "demo=0"]);
     drop(scene);
-    let scene = Scene::new(&folder.redb(""));
+    let scene = Scene::new(&redb(&folder, ""));
     assert_eq!(scene.get("**"), ["demo/a=1", "demo=0"]);
     // Older updates that come late bring nothing back.
     for key in ["demo/b", "demo/w/x", "demo/w/y"] {
@@ -236,7 +215,7 @@ fn what_was_stored_and_deleted_survives_a_restart() {
     assert_eq!(scene.get("demo/w/*"), ["demo/w/x=new"]);
     // A read-only storage answers, and refuses.
     drop(scene);
-    let scene = Scene::new(&folder.redb(r#", "read_only": true"#));
+    let scene = Scene::new(&redb(&folder, r#", "read_only": true"#));
     scene.put("demo/a", "refused");
     assert_eq!(scene.get("demo/a"), ["demo/a=1"]);
     assert_eq!(scene.metric("zonda_storage_failures"), 1);
@@ -244,8 +223,8 @@ fn what_was_stored_and_deleted_survives_a_restart() {
 
 #[test]
 fn a_write_is_answered_once_it_is_stored() {
-    let folder = Folder::new();
-    let scene = Scene::new(&folder.redb(""));
+    let folder = Folder::new("storages");
+    let scene = Scene::new(&redb(&folder, ""));
     let write = |selector: &str, payload: Option<&str>| {
         let get = scene.client.get(selector);
         let replies = match payload {
@@ -314,9 +293,9 @@ fn the_admin_space_shows_volumes_and_storages() {
 
 #[test]
 fn a_folder_has_one_storage() {
-    let folder = Folder::new();
-    let scene = Scene::new(&folder.redb(""));
-    let second = Storages::start(&scene.router, &folder.redb(""));
+    let folder = Folder::new("storages");
+    let scene = Scene::new(&redb(&folder, ""));
+    let second = Storages::start(&scene.router, &redb(&folder, ""));
     let error = second.map(|_| ()).unwrap_err().to_string();
     assert!(
         error.contains("storage disk") && error.contains("in use"),

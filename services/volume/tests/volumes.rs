@@ -2,34 +2,12 @@
 
 //! The volumes of this build, against the tests for every volume, and what is particular to each.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use zonda_testkit::Folder;
 use zonda_volume::{Memory, Options, conformance};
 
-/// A folder that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("zonda-volume-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn options(&self) -> Options {
-        Options::default().with("dir", self.0.to_str().unwrap())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // An error leaves it in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns the options of a storage in a folder.
+fn in_folder(folder: &Folder) -> Options {
+    Options::default().with("dir", folder.path().to_str().unwrap())
 }
 
 #[test]
@@ -45,7 +23,7 @@ mod redb {
     use zonda_codec::{Ntp64, Timestamp, ZenohId};
     use zonda_volume::{Entry, OpenError, Options, Redb, StoreError, Table, Value, Volume};
 
-    use super::{Folder, conformance};
+    use super::{Folder, conformance, in_folder};
 
     fn entry(time: u64) -> Entry {
         let id = ZenohId::from_le_bytes(&[7]).unwrap();
@@ -53,7 +31,7 @@ mod redb {
     }
 
     fn filled(folder: &Folder, names: usize) {
-        let mut store = Redb.open(&folder.options()).unwrap();
+        let mut store = Redb.open(&in_folder(folder)).unwrap();
         for number in 0..names {
             store
                 .put(Table::Live, &format!("name/{number}"), entry(1))
@@ -67,18 +45,18 @@ mod redb {
         let folders = RefCell::new(Vec::new());
         conformance::passes(&Redb, || {
             let mut folders = folders.borrow_mut();
-            folders.push(Folder::new());
-            folders.last().unwrap().options()
+            folders.push(Folder::new("volume"));
+            in_folder(folders.last().unwrap())
         });
     }
 
     #[test]
     fn a_read_only_storage_changes_no_byte() {
-        let folder = Folder::new();
+        let folder = Folder::new("volume");
         filled(&folder, 100);
-        let file = folder.0.join("storage.redb");
+        let file = folder.path().join("storage.redb");
         let before = read(&file).unwrap();
-        let options = folder.options().with("read_only", true);
+        let options = in_folder(&folder).with("read_only", true);
         let mut store = Redb.open(&options).unwrap();
         assert_eq!(store.len(Table::Live), Ok(100));
         assert_eq!(store.get(Table::Live, "name/7"), Ok(Some(entry(1))));
@@ -104,13 +82,13 @@ mod redb {
 
     #[test]
     fn damage_is_told_with_the_name_of_the_file() {
-        let folder = Folder::new();
+        let folder = Folder::new("volume");
         filled(&folder, 2000);
-        let file = folder.0.join("storage.redb");
+        let file = folder.path().join("storage.redb");
         let good = read(&file).unwrap();
         let is_told = |bytes: &[u8]| {
             write(&file, bytes).unwrap();
-            let opened = Redb.open(&folder.options());
+            let opened = Redb.open(&in_folder(&folder));
             match opened.map(|_| ()) {
                 Err(error @ OpenError::Damaged { .. }) => {
                     let text = error.to_string();
@@ -135,7 +113,7 @@ mod redb {
             let mut damaged = good.clone();
             damaged[at..(at + 512).min(good.len())].fill(0x5a);
             if !is_told(&damaged) {
-                let mut store = Redb.open(&folder.options()).unwrap();
+                let mut store = Redb.open(&in_folder(&folder)).unwrap();
                 let _ = store.get(Table::Live, "name/7");
             }
         }
@@ -143,8 +121,8 @@ mod redb {
 
     #[test]
     fn changes_wait_for_a_commit() {
-        let folder = Folder::new();
-        let mut store = Redb.open(&folder.options()).unwrap();
+        let folder = Folder::new("volume");
+        let mut store = Redb.open(&in_folder(&folder)).unwrap();
         store.put(Table::Live, "a", entry(1)).unwrap();
         assert!(store.uncommitted_bytes() > 0);
         store.commit().unwrap();
@@ -158,12 +136,12 @@ mod redb {
 
     #[test]
     fn one_that_is_only_read_is_locked_as_well() {
-        let folder = Folder::new();
+        let folder = Folder::new("volume");
         filled(&folder, 1);
-        let read_only = folder.options().with("read_only", true);
+        let read_only = in_folder(&folder).with("read_only", true);
         for (first, second) in [
-            (folder.options(), read_only.clone()),
-            (read_only, folder.options()),
+            (in_folder(&folder), read_only.clone()),
+            (read_only, in_folder(&folder)),
         ] {
             let store = Redb.open(&first).unwrap();
             let refused = Redb.open(&second).map(|_| ());
@@ -177,11 +155,11 @@ mod redb {
 
     #[test]
     fn a_check_finds_damage_that_no_read_meets() {
-        let folder = Folder::new();
+        let folder = Folder::new("volume");
         filled(&folder, 2000);
-        let file = folder.0.join("storage.redb");
+        let file = folder.path().join("storage.redb");
         let good = read(&file).unwrap();
-        let read_only = folder.options().with("read_only", true);
+        let read_only = in_folder(&folder).with("read_only", true);
         let check = |bytes: &[u8]| -> Result<(), String> {
             write(&file, bytes).unwrap();
             let mut store = Redb.open(&read_only).map_err(|error| error.to_string())?;
@@ -207,7 +185,7 @@ mod redb {
 
     #[test]
     fn a_compacted_database_is_smaller_and_has_what_it_had() {
-        let folder = Folder::new();
+        let folder = Folder::new("volume");
         let large = Entry {
             value: Some(Value {
                 payload: vec![7; 10_000].into(),
@@ -215,7 +193,7 @@ mod redb {
             }),
             ..entry(1)
         };
-        let mut store = Redb.open(&folder.options()).unwrap();
+        let mut store = Redb.open(&in_folder(&folder)).unwrap();
         for number in 0..2000 {
             let name = format!("name/{number}");
             store.put(Table::Live, &name, large.clone()).unwrap();
@@ -227,16 +205,16 @@ mod redb {
         }
         let sizes = store.compact().unwrap().unwrap();
         assert!(sizes.after < sizes.before / 2, "{sizes:?}");
-        let file = folder.0.join("storage.redb");
+        let file = folder.path().join("storage.redb");
         assert_eq!(file.metadata().unwrap().len(), sizes.after);
         store.close().unwrap();
         assert_eq!(file.metadata().unwrap().len(), sizes.after);
-        let mut store = Redb.open(&folder.options()).unwrap();
+        let mut store = Redb.open(&in_folder(&folder)).unwrap();
         assert_eq!(store.len(Table::Live), Ok(20));
         assert_eq!(store.get(Table::Live, "name/700"), Ok(Some(large)));
         store.put(Table::Live, "more", entry(2)).unwrap();
         store.close().unwrap();
-        let read_only = folder.options().with("read_only", true);
+        let read_only = in_folder(&folder).with("read_only", true);
         let mut store = Redb.open(&read_only).unwrap();
         assert_eq!(store.compact(), Err(StoreError::ReadOnly));
         assert_eq!(store.verify(), Ok(()));
@@ -245,8 +223,8 @@ mod redb {
 
     #[test]
     fn a_half_made_database_is_made_anew() {
-        let folder = Folder::new();
-        let half = folder.0.join("storage.redb.new");
+        let folder = Folder::new("volume");
+        let half = folder.path().join("storage.redb.new");
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(true)
@@ -256,20 +234,20 @@ mod redb {
         file.seek(SeekFrom::Start(9000)).unwrap();
         file.write_all(b"rest").unwrap();
         filled(&folder, 1);
-        let mut store = Redb.open(&folder.options()).unwrap();
+        let mut store = Redb.open(&in_folder(&folder)).unwrap();
         assert_eq!(store.len(Table::Live), Ok(1));
     }
 
     #[test]
     fn what_is_destroyed_at_its_end_is_gone() {
-        let folder = Folder::new();
-        let options = folder.options().with("on_closure", "destroy_db");
+        let folder = Folder::new("volume");
+        let options = in_folder(&folder).with("on_closure", "destroy_db");
         let mut store = Redb.open(&options).unwrap();
         store.put(Table::Live, "a", entry(1)).unwrap();
         store.commit().unwrap();
         store.close().unwrap();
-        assert!(!folder.0.join("storage.redb").exists());
-        assert!(!Redb.has_data_in(&folder.0));
+        assert!(!folder.path().join("storage.redb").exists());
+        assert!(!Redb.has_data_in(folder.path()));
     }
 
     #[test]
@@ -295,8 +273,8 @@ mod redb {
             let error = Redb.check(&options).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");
         }
-        let folder = Folder::new();
-        let absent = folder.options().with("create_db", false);
+        let folder = Folder::new("volume");
+        let absent = in_folder(&folder).with("create_db", false);
         assert!(matches!(
             Redb.open(&absent).map(|_| ()),
             Err(OpenError::System { .. })
@@ -312,7 +290,7 @@ mod fs {
     use zonda_codec::{Ntp64, Timestamp, ZenohId};
     use zonda_volume::{Entry, Fs, Store, StoreError, Table, Value, Volume};
 
-    use super::{Folder, conformance};
+    use super::{Folder, conformance, in_folder};
 
     fn entry(time: u64, payload: &str) -> Entry {
         let id = ZenohId::from_le_bytes(&[7]).unwrap();
@@ -341,20 +319,20 @@ mod fs {
         let folders = RefCell::new(Vec::new());
         conformance::passes(&Fs, || {
             let mut folders = folders.borrow_mut();
-            folders.push(Folder::new());
-            folders.last().unwrap().options()
+            folders.push(Folder::new("volume"));
+            in_folder(folders.last().unwrap())
         });
     }
 
     #[test]
     fn a_key_is_a_file() {
-        let folder = Folder::new();
-        let mut store = Fs.open(&folder.options()).unwrap();
+        let folder = Folder::new("volume");
+        let mut store = Fs.open(&in_folder(&folder)).unwrap();
         for name in ["a", "a/b", "a/b/c", "../up", ".zonda/x"] {
             store.put(Table::Live, name, entry(1, name)).unwrap();
             store.commit().unwrap();
         }
-        let content = |path: &str| read_to_string(folder.0.join(path)).unwrap_or_default();
+        let content = |path: &str| read_to_string(folder.path().join(path)).unwrap_or_default();
         assert_eq!(content("a/%self"), "a");
         assert_eq!(content("a/b/%self"), "a/b");
         assert_eq!(content("a/b/c"), "a/b/c");
@@ -363,55 +341,56 @@ mod fs {
         store.remove(Table::Live, "a/b/c").unwrap();
         store.commit().unwrap();
         assert_eq!(store.get(Table::Live, "a/b"), Ok(Some(entry(1, "a/b"))));
-        assert!(!folder.0.join("a/b/c").exists());
+        assert!(!folder.path().join("a/b/c").exists());
     }
 
     #[test]
     fn files_put_there_by_hand_are_served() {
-        let folder = Folder::new();
-        create_dir_all(folder.0.join("by/hand")).unwrap();
-        write(folder.0.join("by/hand/x.json"), "{}").unwrap();
-        write(folder.0.join(".hidden"), "no").unwrap();
-        let read_only = folder.options().with("read_only", true);
+        let folder = Folder::new("volume");
+        create_dir_all(folder.path().join("by/hand")).unwrap();
+        write(folder.path().join("by/hand/x.json"), "{}").unwrap();
+        write(folder.path().join(".hidden"), "no").unwrap();
+        let read_only = in_folder(&folder).with("read_only", true);
         let mut store = Fs.open(&read_only).unwrap();
         assert_eq!(all(&mut *store), ["by/hand/x.json={} application/json"]);
         drop(store);
-        let mut store = Fs.open(&folder.options()).unwrap();
+        let mut store = Fs.open(&in_folder(&folder)).unwrap();
         store.put(Table::Live, "own", entry(1, "1")).unwrap();
         store.commit().unwrap();
         // One that was changed has the new content, and a later time.
-        write(folder.0.join("own"), "changed").unwrap();
+        write(folder.path().join("own"), "changed").unwrap();
         let found = store.get(Table::Live, "own").unwrap().unwrap();
         assert!(found.own > entry(1, "").own && found.value.unwrap().payload == "changed");
-        std::fs::remove_file(folder.0.join("by/hand/x.json")).unwrap();
+        std::fs::remove_file(folder.path().join("by/hand/x.json")).unwrap();
         assert_eq!(all(&mut *store), ["own=changed "]);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_lead_nowhere() {
-        let (folder, outside) = (Folder::new(), Folder::new());
-        write(outside.0.join("secret"), "hunter2").unwrap();
-        let mut store = Fs.open(&folder.options()).unwrap();
-        std::os::unix::fs::symlink(&outside.0, folder.0.join("out")).unwrap();
-        std::os::unix::fs::symlink(outside.0.join("secret"), folder.0.join("file")).unwrap();
+        let (folder, outside) = (Folder::new("volume"), Folder::new("volume"));
+        write(outside.path().join("secret"), "hunter2").unwrap();
+        let mut store = Fs.open(&in_folder(&folder)).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("out")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret"), folder.path().join("file"))
+            .unwrap();
         assert_eq!(all(&mut *store), [""; 0]);
         for name in ["out/secret", "file"] {
             assert_eq!(store.get(Table::Live, name), Ok(None), "{name}");
         }
         let refused = store.put(Table::Live, "out/secret", entry(1, "mine"));
         assert!(matches!(refused, Err(StoreError::Name { .. })));
-        assert_eq!(read(outside.0.join("secret")).unwrap(), b"hunter2");
+        assert_eq!(read(outside.path().join("secret")).unwrap(), b"hunter2");
     }
 
     #[test]
     fn delete_all_leaves_an_empty_folder() {
-        let folder = Folder::new();
-        let options = folder.options().with("on_closure", "delete_all");
+        let folder = Folder::new("volume");
+        let options = in_folder(&folder).with("on_closure", "delete_all");
         let mut store = Fs.open(&options).unwrap();
         store.put(Table::Live, "a/b", entry(1, "1")).unwrap();
         store.commit().unwrap();
         store.close().unwrap();
-        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -90,13 +90,7 @@ fn unfinished(path: &Path) -> PathBuf {
 fn add(tape: &mut Tape, update: &Update, at: f64) -> Result<(), Failure> {
     let value = update.value.as_ref();
     let payload = value.map_or(&[][..], |value| &value.payload);
-    let value = value.map(|value| {
-        let encoding = match value.encoding.is_empty() {
-            true => Encoding::default(),
-            false => Encoding::from(&*value.encoding),
-        };
-        (payload, encoding)
-    });
+    let value = value.map(|value| (payload, Encoding::from(&*value.encoding)));
     let message = Message::stored(&update.key, &update.at, value, at);
     tape.add(&message, payload.len())
 }

@@ -127,10 +127,7 @@ fn update(recording: &Recording, message: &Message) -> Result<Update, String> {
     let value = match message.delete {
         true => None,
         false => {
-            let encoding = match message.encoding.is_empty() {
-                true => Encoding::default(),
-                false => Encoding::from(message.encoding.as_str()),
-            };
+            let encoding = Encoding::from(message.encoding.as_str());
             Some(value(&message.payload()?, &encoding))
         }
     };

@@ -7,7 +7,8 @@ use std::cell::Cell;
 use super::Rank;
 
 /// All ranks, lowest first.
-const RANKS: [Rank; 8] = [
+const RANKS: [Rank; 9] = [
+    Rank::Renewal,
     Rank::Reload,
     Rank::NodeState,
     Rank::Links,

@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     identity::{Identity, fitting},
-    policy::{About, Policy},
+    policy::{About, Cause, Policy},
 };
 
 /// Neighbour as rules know it.
@@ -146,15 +146,20 @@ impl Rules {
         self.explain_to(&who.identity(), message)
     }
 
+    /// Returns the cause for which a message is denied; `None` if it is allowed.
+    pub(super) fn cause(&self, who: &Identity<'_>, message: Message<'_>) -> Option<Cause> {
+        let Message { flow, kind, key } = message;
+        self.policy.judge(who, flow, Some(key)).cause(kind)
+    }
+
     /// Explains the decision about a message of a neighbour with this identity.
     pub(super) fn explain_to(&self, who: &Identity<'_>, message: Message<'_>) -> Explanation {
-        let Message { flow, kind, key } = message;
         let fits = |subject: &AccessSubject| !fitting(subject, who).is_empty();
         let all = self.control().subjects().iter().enumerate();
         let all = all.filter(|(_, subject)| fits(subject));
         let fitting: BTreeSet<usize> = all.map(|(place, _)| place).collect();
         // The decision, then the rules behind it.
-        let cause = self.policy.judge(who, flow, Some(key)).cause(kind);
+        let cause = self.cause(who, message);
         let is_open = self.control().default_permission() == Permission::Allow;
         let about = self.policy.about(who, message);
         let by = match cause {
@@ -165,7 +170,7 @@ impl Rules {
         let mut hints = Vec::new();
         if cause.is_some() {
             let denying = self.of(&about, Permission::Deny);
-            hints.extend(self.hint_of_denials(&denying, kind));
+            hints.extend(self.hint_of_denials(&denying, message.kind));
             if !is_open && self.of(&about, Permission::Allow).is_empty() {
                 hints.extend(self.hints(who, &fitting, message));
             }

@@ -111,6 +111,13 @@ impl Filter for AccessFilter {
         })
     }
 
+    /// The decision alone: the hints of an explanation compare keys.
+    fn denies(&self, subject: &Subject<'_>, message: Message<'_>) -> bool {
+        let who = self.judged(subject);
+        self.mode != AccessMode::Audit
+            && who.is_some_and(|who| self.rules.cause(&who, message).is_some())
+    }
+
     fn reason(&self) -> Option<Reason> {
         Some(Reason::Access)
     }

@@ -8,7 +8,7 @@ const SHOWN_MAX = 300;
 export function startKeys(find, pathOf, told) {
   const [list, room, rows, stop] = ["keys", "room", "rows", "stop"].map(find);
   const values = new Map();
-  let sorted = [], isNew = false, isDue = false, leftOut = 0, events;
+  let sorted = [], isNew = false, isDue = false, isFull = false, events;
 
   function draw() {
     isDue = false;
@@ -27,7 +27,7 @@ export function startKeys(find, pathOf, told) {
       row.append(name, values.get(key));
       return row;
     }));
-    told(find("keys-state"), `${sorted.length} keys` + (leftOut > 0 ? `; more than ${KEYS_MAX} are left out` : ""));
+    told(find("keys-state"), `${sorted.length} keys` + (isFull ? `; more than ${KEYS_MAX} are left out` : ""));
   }
 
   function due() {
@@ -44,13 +44,12 @@ export function startKeys(find, pathOf, told) {
 
   function put(event) {
     const { key, value } = JSON.parse(event.data);
-    if (!values.has(key)) {
-      if (values.size >= KEYS_MAX) leftOut += 1;
-      isNew = true;
-    }
     if (values.has(key) || values.size < KEYS_MAX) {
       const text = typeof value === "string" ? value : JSON.stringify(value);
+      isNew ||= !values.has(key);
       values.set(key, text.slice(0, SHOWN_MAX));
+    } else {
+      isFull = true;
     }
     due();
   }
@@ -59,7 +58,7 @@ export function startKeys(find, pathOf, told) {
     event.preventDefault();
     end();
     values.clear();
-    [isNew, leftOut] = [true, 0];
+    [isNew, isFull] = [true, false];
     events = new EventSource(pathOf(new FormData(event.target).get("key")) + "?_initial");
     events.addEventListener("PUT", put);
     events.addEventListener("DELETE", (event) => {

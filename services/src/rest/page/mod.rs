@@ -7,15 +7,11 @@ mod updates;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
-};
-use axum::http::{Extensions, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY};
+use axum::http::{Extensions, HeaderValue, StatusCode};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 
-use super::answer::Shared;
-use crate::http::Line;
+use super::answer::{Refusal, Shared, event_stream, fresh, lasting};
 
 pub(super) use updates::{Pages, sampler};
 
@@ -28,7 +24,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(super) fn index() -> Response {
     let text = include_str!("index.html");
     let mut response = of_file("text/html; charset=utf-8", text);
-    let vary = axum::http::HeaderValue::from_static("accept");
+    let vary = HeaderValue::from_static("accept");
     response.headers_mut().insert(VARY, vary);
     response
 }
@@ -48,26 +44,18 @@ fn of_file(kind: &'static str, text: &'static str) -> Response {
     let head = [
         (CONTENT_TYPE, kind),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-store"),
     ];
-    (head, text).into_response()
+    (head, AppendHeaders(fresh()), text).into_response()
 }
 
 /// Returns updates about the node, as events.
-pub(super) async fn updates(State(shared): State<Arc<Shared>>, extensions: Extensions) -> Response {
-    let line = extensions.get::<Arc<Line>>();
-    let Some(line) = line.filter(|line| line.make_last()) else {
-        let text = "too many clients get events (services/http/limits/event_clients)\n";
-        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
-    };
-    let head = [
-        (CONTENT_TYPE, "text/event-stream"),
-        (CONNECTION, "close"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CACHE_CONTROL, "no-store"),
-    ];
-    let updates = shared.pages.join(Arc::clone(line));
-    (head, axum::body::Body::from_stream(updates)).into_response()
+pub(super) async fn updates(
+    State(shared): State<Arc<Shared>>,
+    extensions: Extensions,
+) -> Result<Response, Refusal> {
+    let line = lasting(&extensions)?;
+    let mut response = event_stream(shared.pages.join(line));
+    response.headers_mut().extend(fresh());
+    Ok(response)
 }
