@@ -55,12 +55,12 @@ impl<T> Waiting for VecDeque<T> {
 
 /// The queue: see the [module](self).
 pub struct SerialQueue<Q, S = ()> {
-    state: Mutex<State<Q, S>>,
+    state: Mutex<TurnQueue<Q, S>>,
     /// Notified when the turn is released.
     free: Condvar,
 }
 
-struct State<Q, S> {
+struct TurnQueue<Q, S> {
     waiting: Q,
     /// The state of the turn's holder; `None` while a thread has the turn.
     seat: Option<S>,
@@ -78,14 +78,14 @@ pub struct DrainTurn<S = ()>(S);
 /// A queue while its lock is held; dereferences to the waiting values.
 pub struct Locked<'a, Q, S = ()> {
     queue: &'a SerialQueue<Q, S>,
-    state: MutexGuard<'a, State<Q, S>>,
+    state: MutexGuard<'a, TurnQueue<Q, S>>,
 }
 
 impl<Q, S> SerialQueue<Q, S> {
     /// Creates a queue with `waiting` as its values and its turn free.
     pub fn new(waiting: Q, seat: S) -> Self {
         SerialQueue {
-            state: Mutex::new(State {
+            state: Mutex::new(TurnQueue {
                 waiting,
                 seat: Some(seat),
                 holder: None,

@@ -26,17 +26,17 @@ pub type Key = (Instant, u64);
 /// The sleeps that one thread or task fires.
 #[derive(Default)]
 #[allow(missing_debug_implementations, reason = "wakers say nothing")]
-pub struct Timers(Mutex<State>);
+pub struct Timers(Mutex<PendingTimers>);
 
 #[derive(Default)]
-struct State {
+struct PendingTimers {
     closed: bool,
     count: u64,
     waiting: BTreeMap<Key, Waker>,
 }
 
 impl Timers {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PendingTimers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

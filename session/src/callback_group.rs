@@ -16,10 +16,10 @@ use crate::wait::{Pending, Resolvable, Wait};
 
 /// A group of callbacks; reports when all that have [entered](GroupMembership::of) are dropped.
 #[derive(Clone, Default)]
-pub(crate) struct CallbackGroup(Arc<State>);
+pub(crate) struct CallbackGroup(Arc<RunningCallbacks>);
 
 #[derive(Default)]
-struct State {
+struct RunningCallbacks {
     here: AtomicUsize,
     went: Event,
 }

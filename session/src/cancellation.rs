@@ -24,10 +24,10 @@ use crate::callback_group::{CallbackGroup, Ended};
 /// # Ok::<(), zonda::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct CancellationToken(Arc<Mutex<State>>);
+pub struct CancellationToken(Arc<Mutex<OpenOperations>>);
 
 #[derive(Default)]
-struct State {
+struct OpenOperations {
     cancelled: bool,
     next: u64,
     /// The operations that have not ended, each with the function that ends it.

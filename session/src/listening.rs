@@ -44,7 +44,7 @@ struct NoticeHandlerSlot {
 }
 
 /// The node's handle of one listener.
-struct Listener {
+struct ListenerHandle {
     calls: Arc<Calls<NoticeHandlerSlot>>,
     number: u64,
     listeners: Arc<Listeners>,
@@ -80,7 +80,7 @@ impl Listeners {
             tell: told.tell,
             _here: here,
         };
-        let listener = Arc::new(Listener {
+        let listener = Arc::new(ListenerHandle {
             calls: Calls::new(tally, teller),
             number: self.next.fetch_add(1, Ordering::Relaxed),
             listeners: Arc::clone(self),
@@ -104,7 +104,7 @@ impl Listeners {
     }
 }
 
-impl calls::End for Listener {
+impl calls::End for ListenerHandle {
     /// Ends the calls; the closure is dropped here, or by the call that is under way.
     fn end(&self) {
         self.calls.end();
@@ -112,7 +112,7 @@ impl calls::End for Listener {
     }
 }
 
-impl Listen for Listener {
+impl Listen for ListenerHandle {
     fn notice(&self, notice: Notice) -> Option<Taken> {
         let is_last = matches!(notice, Notice::End { .. });
         let mut taken = None;
@@ -134,7 +134,7 @@ impl Listen for Listener {
 /// A listener that ends when this is dropped.
 pub(crate) struct Listening {
     id: ListenerId,
-    listener: Arc<Listener>,
+    listener: Arc<ListenerHandle>,
     /// Set if it outlives this.
     background: bool,
 }

@@ -77,7 +77,7 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
     let line = Arc::new(Line {
         publisher: publisher(&door, asking)?,
         tell,
-        state: Mutex::new(State {
+        state: Mutex::new(AnswerState {
             warm: Stamper::new(WARM, asking.size),
             course: AnswerPath::Single,
         }),
@@ -305,10 +305,10 @@ enum CallbackMessage {
 struct Line {
     publisher: Publisher,
     tell: Sender<CallbackMessage>,
-    state: Mutex<State>,
+    state: Mutex<AnswerState>,
 }
 
-struct State {
+struct AnswerState {
     warm: Stamper,
     course: AnswerPath,
 }
@@ -324,7 +324,7 @@ enum AnswerPath {
 }
 
 impl Line {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AnswerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -33,7 +33,7 @@ impl Filter for LowPassFilter {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn BoundFilter>> {
-        let mut limits = Limits([usize::MAX; MessageKind::ALL.len()]);
+        let mut limits = SizeLimits([usize::MAX; MessageKind::ALL.len()]);
         for rule in self
             .rules
             .iter()
@@ -78,9 +78,9 @@ impl Filter for LowPassFilter {
 }
 
 /// The limits for one neighbour, direction and key, by kind.
-struct Limits([usize; MessageKind::ALL.len()]);
+struct SizeLimits([usize; MessageKind::ALL.len()]);
 
-impl BoundFilter for Limits {
+impl BoundFilter for SizeLimits {
     #[inline]
     fn decide(&self, message: &MessageView) -> Decision {
         match message.bytes() <= self.0[message.kind as usize] {

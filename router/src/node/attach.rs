@@ -8,7 +8,7 @@ use crate::{
     flow::{key_cache::KeyCache, receiving::Sink},
     model::{CloseError, DeclareError},
     node::{handle::Node, sessions::NodeSession, state::State},
-    notify::listeners::Listener,
+    notify::listeners::NoticeListener,
     query::{EndedQuery, Next, QueryEnd, SharedQuerySink},
     table::{Kind, SessionNumber},
 };
@@ -19,7 +19,7 @@ use crate::{
 struct Ended {
     sinks: Vec<Sink>,
     queryables: Vec<SharedQuerySink>,
-    listeners: Vec<Arc<Listener>>,
+    listeners: Vec<Arc<NoticeListener>>,
     queries: Vec<EndedQuery>,
     routes: [KeyCache; 3],
 }

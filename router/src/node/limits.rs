@@ -80,7 +80,7 @@ pub(crate) struct Reached {
 
 /// Limits of connections, resolved when the node is opened.
 #[derive(Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ConnectionLimits {
     pub(crate) sessions_max: usize,
     pub(crate) sessions_per_address: usize,
     /// Handshakes under way at each listener.
@@ -90,7 +90,7 @@ pub(crate) struct Limits {
     logs: [LogLimit; KINDS],
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// Takes the configured limits, as far as there are descriptors for them.
     pub(crate) fn new(settings: &Settings, descriptors: Option<u64>) -> Self {
         // handshakes get at most a quarter of the descriptors
@@ -111,7 +111,7 @@ impl Limits {
         // each listener has its share of the handshakes, each address three quarters of the
         // neighbours
         let listeners = settings.listen_endpoints.len().max(1);
-        let limits = Limits {
+        let limits = ConnectionLimits {
             sessions_max,
             sessions_per_address: settings
                 .sessions_per_address
@@ -201,19 +201,19 @@ mod tests {
     #[test]
     fn descriptors_bound_what_is_configured() {
         let config = Config::router();
-        let limits = Limits::new(&config.settings(), None);
+        let limits = ConnectionLimits::new(&config.settings(), None);
         assert_eq!((limits.sessions_max, limits.pending_max), (1000, 1024));
         assert_eq!(limits.sessions_per_address, 750);
-        let limits = Limits::new(&config.settings(), Some(1024));
+        let limits = ConnectionLimits::new(&config.settings(), Some(1024));
         assert_eq!((limits.sessions_max, limits.pending_max), (640, 256));
         assert_eq!(limits.sessions_per_address, 480);
         assert!(limits.sessions_max + limits.pending_max + descriptors::SPARE <= 1024);
         let several = Config::router().listen(["tcp/127.0.0.1:0", "quic/127.0.0.1:0"]);
-        let limits = Limits::new(&several.settings(), Some(1024));
+        let limits = ConnectionLimits::new(&several.settings(), Some(1024));
         let quic = "quic/127.0.0.1:0".parse().unwrap();
         let has_quic = Protocol::Quic.check(&quic).is_ok();
         assert_eq!(limits.sessions_max, if has_quic { 320 } else { 640 });
-        let limits = Limits::new(&config.settings(), Some(10));
+        let limits = ConnectionLimits::new(&config.settings(), Some(10));
         assert_eq!((limits.sessions_max, limits.pending_max), (1, 2));
     }
 
@@ -222,13 +222,13 @@ mod tests {
         for (max, each) in [(1, 1), (2, 2), (3, 3), (4, 3), (100, 75)] {
             let config = Config::router().with("transport/unicast/max_sessions", &max.to_string());
             assert_eq!(
-                Limits::new(&config.settings(), None).sessions_per_address,
+                ConnectionLimits::new(&config.settings(), None).sessions_per_address,
                 each
             );
         }
         let config = Config::router().with("limits/sessions_per_address", "5000");
         assert_eq!(
-            Limits::new(&config.settings(), None).sessions_per_address,
+            ConnectionLimits::new(&config.settings(), None).sessions_per_address,
             1000
         );
     }

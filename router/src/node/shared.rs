@@ -77,7 +77,7 @@ pub(crate) struct Shared {
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
     pub(crate) admin_questions: WaitingQuestions,
-    pub(crate) limits: limits::Limits,
+    pub(crate) limits: limits::ConnectionLimits,
     pub(crate) running: Running,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
@@ -162,7 +162,7 @@ impl Shared {
             lines: Lines::default(),
             admin_reports: Reports::default(),
             admin_questions: WaitingQuestions::default(),
-            limits: limits::Limits::new(&settings, crate::descriptors::limit()),
+            limits: limits::ConnectionLimits::new(&settings, crate::descriptors::limit()),
             memory: Memory::new(&settings),
             running,
             settings: Arc::new(settings),

@@ -54,7 +54,7 @@ pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct ListenerId(pub u32);
 
 /// A listener as the node keeps it.
-pub(crate) struct Listener {
+pub(crate) struct NoticeListener {
     /// Session that declared it.
     pub(crate) session: SessionNumber,
     listen: Arc<dyn Listen>,
@@ -68,13 +68,13 @@ pub(crate) struct Listener {
 
 /// A task to start, which delivers the queued notices of a listener.
 pub(crate) struct NoticeTask {
-    listener: Arc<Listener>,
+    listener: Arc<NoticeListener>,
     turn: DrainTurn,
 }
 
 impl NoticeTask {
     /// Queues a notice for a listener; returns the task to start if none is running.
-    pub(crate) fn of(listener: Arc<Listener>, notice: Notice) -> Option<Self> {
+    pub(crate) fn of(listener: Arc<NoticeListener>, notice: Notice) -> Option<Self> {
         let turn = listener.queue(notice)?;
         Some(NoticeTask { listener, turn })
     }
@@ -157,7 +157,7 @@ impl Waiting for Queue {
     }
 }
 
-impl Listener {
+impl NoticeListener {
     /// Number of changes that were cancelled out before their delivery.
     pub(crate) fn cancelled(&self) -> u64 {
         self.cancelled.load(Ordering::Relaxed)

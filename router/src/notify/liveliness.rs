@@ -14,7 +14,7 @@ use zonda_runtime::{Runtime, with_runtime};
 use crate::{
     model::DeclareError,
     node::{handle::Node, shared::Shared, state::State},
-    notify::listeners::{Listen, Listener, ListenerId},
+    notify::listeners::{Listen, ListenerId, NoticeListener},
     table::{Kind, Own},
 };
 
@@ -70,7 +70,7 @@ impl Node {
         let shared = &self.shared;
         shared.may_declare(key)?;
         let id = shared.next_id();
-        let listener = Listener::new(listener, self.session.number);
+        let listener = NoticeListener::new(listener, self.session.number);
         shared.update(|state| {
             if self.session.is_closed() {
                 return Err(DeclareError::Closed);
@@ -101,7 +101,7 @@ impl Node {
         let shared = &self.shared;
         shared.may_declare(key)?;
         let id = shared.next_id();
-        let listener = Listener::new(listener, self.session.number);
+        let listener = NoticeListener::new(listener, self.session.number);
         shared.update(|state| {
             if self.session.is_closed() {
                 return Err(DeclareError::Closed);
@@ -125,7 +125,7 @@ fn tell_all(shared: &Shared, id: u32) {
 }
 
 /// Starts the task that ends a liveliness query after its limit.
-fn limit_question(shared: &Arc<Shared>, id: u32, asker: &Arc<Listener>, limit: Duration) {
+fn limit_question(shared: &Arc<Shared>, id: u32, asker: &Arc<NoticeListener>, limit: Duration) {
     // A limit beyond the clock's range is no limit.
     let Some(due) = Instant::now().checked_add(limit) else {
         return;

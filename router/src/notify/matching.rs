@@ -9,7 +9,7 @@ use zonda_codec::KeyExpr;
 use crate::{
     model::DeclareError,
     node::{sessions::NodeSession, shared::Shared, state::State},
-    notify::listeners::{Listen, Listener, ListenerId},
+    notify::listeners::{Listen, ListenerId, NoticeListener},
     table::Audience,
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn declare_matching(
         if session.is_closed() {
             return Some(listen);
         }
-        let listener = Listener::new(listen, session.number);
+        let listener = NoticeListener::new(listen, session.number);
         state.notices.add(id, listener);
         let State { table, actions, .. } = state;
         table.local_matching(shared.own(owner), id, key, audience, actions);

@@ -5,16 +5,16 @@
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    notify::listeners::{Listener, NoticeTask},
+    notify::listeners::{NoticeListener, NoticeTask},
     table::{Notice, SessionNumber},
 };
 
 /// Listeners of the sessions to the table's notices, by id.
 #[derive(Default)]
-pub(crate) struct Notices(HashMap<u32, Arc<Listener>>);
+pub(crate) struct Notices(HashMap<u32, Arc<NoticeListener>>);
 
 impl Notices {
-    pub(super) fn add(&mut self, id: u32, listener: Arc<Listener>) {
+    pub(super) fn add(&mut self, id: u32, listener: Arc<NoticeListener>) {
         self.0.insert(id, listener);
     }
 
@@ -24,14 +24,14 @@ impl Notices {
 
     /// Removes and returns the listeners of a session, with their ids. Dropping one may run user
     /// code, so it must happen without the lock.
-    pub(crate) fn take_of(&mut self, session: SessionNumber) -> Vec<(u32, Arc<Listener>)> {
+    pub(crate) fn take_of(&mut self, session: SessionNumber) -> Vec<(u32, Arc<NoticeListener>)> {
         let taken = self.0.extract_if(|_, one| one.session == session);
         taken.collect()
     }
 
     /// Removes and returns a listener. Dropping it may run user code, so it must happen without the
     /// lock.
-    pub(super) fn remove(&mut self, id: u32) -> Option<Arc<Listener>> {
+    pub(super) fn remove(&mut self, id: u32) -> Option<Arc<NoticeListener>> {
         self.0.remove(&id)
     }
 

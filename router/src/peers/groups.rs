@@ -95,7 +95,7 @@ const TOLD_LINES: u32 = 20;
 const TOLD_MAX: usize = 20;
 
 /// Membership of the node in a group.
-struct Listener {
+struct JoinedGroup {
     inbound: Inbound,
     shared: Arc<Shared>,
     face: FaceId,
@@ -104,7 +104,7 @@ struct Listener {
     told: LogLimit,
 }
 
-impl Deliver for Listener {
+impl Deliver for JoinedGroup {
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
         self.inbound.push(push, raw_body, context);
     }
@@ -122,7 +122,7 @@ impl Deliver for Listener {
     }
 }
 
-impl Handler for Listener {
+impl Handler for JoinedGroup {
     async fn burst_end(&mut self) {
         self.inbound.burst_end().await;
     }
@@ -141,7 +141,7 @@ impl Handler for Listener {
     }
 }
 
-impl GroupHandler for Listener {
+impl GroupHandler for JoinedGroup {
     fn hears_otherwise(&self, member: &ZenohId) -> bool {
         self.shared
             .state
@@ -217,7 +217,7 @@ fn meet(
     let face = shared.update(|state| state.add_group(status, arrived));
     // the handler treats messages like those of a neighbour
     let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));
-    let handler = Listener {
+    let handler = JoinedGroup {
         inbound: Inbound::new(node, face, way_out, spoken, holding.routes),
         shared: Arc::clone(shared),
         face,

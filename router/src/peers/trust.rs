@@ -11,7 +11,7 @@ use zonda_transport::protocol::parameters::Established;
 
 use crate::{
     config::{Settings, Trusted},
-    node::limits::{Limit, Limits, Reached},
+    node::limits::{ConnectionLimits, Limit, Reached},
 };
 
 /// Most names of a certificate in a log line.
@@ -54,7 +54,7 @@ fn named(established: &Established) -> String {
 /// Refuses a router that is not trusted.
 pub(crate) fn check(
     settings: &Settings,
-    limits: &Limits,
+    limits: &ConnectionLimits,
     established: &Established,
     listener: &Endpoint,
 ) -> Result<(), u8> {

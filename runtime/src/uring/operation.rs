@@ -28,12 +28,12 @@ pub(super) type Outcome<T> = (io::Result<usize>, Option<T>);
 
 /// An operation; see the [module](self).
 pub(super) struct Operation<T: OpCode + Send + 'static> {
-    state: State<T>,
+    state: Progress<T>,
     /// The receiver of an errand's outcome if the operation is dropped before it is ready.
     reply: Option<Reply<T>>,
 }
 
-enum State<T> {
+enum Progress<T> {
     /// Not started; any thread of the runtime may start it, and on other threads this shard runs it
     /// as an errand.
     New(T, Arc<Shard>),
@@ -54,7 +54,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
     /// foreign thread.
     pub(super) fn new(home: &Arc<Shard>, op: T) -> Self {
         Operation {
-            state: State::New(op, Arc::clone(home)),
+            state: Progress::New(op, Arc::clone(home)),
             reply: None,
         }
     }
@@ -73,12 +73,12 @@ impl<T: OpCode + Send + 'static> Operation<T> {
                 Poll::Ready((result, Some(op)))
             }
             (Some((PushEntry::Pending(key), shard)), _) => {
-                self.state = State::Started(SendWrapper::new(key), shard);
+                self.state = Progress::Started(SendWrapper::new(key), shard);
                 Poll::Pending
             }
             (None, Some(op)) => {
                 let shard = Arc::clone(&home);
-                self.hand_over(State::New(op, home), &shard);
+                self.hand_over(Progress::New(op, home), &shard);
                 Poll::Pending
             }
             (None, None) => Poll::Ready((Err(worker::shut_down()), None)),
@@ -86,7 +86,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
     }
 
     /// Spawns a task on `shard` that completes the operation.
-    fn hand_over(&mut self, state: State<T>, shard: &Arc<Shard>) {
+    fn hand_over(&mut self, state: Progress<T>, shard: &Arc<Shard>) {
         let (reply, outcome) = oneshot::channel();
         let (wanted, given_up) = oneshot::channel();
         let operation = Operation {
@@ -97,7 +97,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
             operation,
             given_up,
         });
-        self.state = State::Elsewhere(outcome, wanted);
+        self.state = Progress::Elsewhere(outcome, wanted);
     }
 
     fn advance(
@@ -108,7 +108,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
     ) -> Poll<Outcome<T>> {
         // on a foreign thread, its own thread completes the operation
         if !key.valid() {
-            self.hand_over(State::Started(key, Arc::clone(&shard)), &shard);
+            self.hand_over(Progress::Started(key, Arc::clone(&shard)), &shard);
             return self.poll_outcome(context);
         }
         let mut key = Some(key.take());
@@ -129,12 +129,12 @@ impl<T: OpCode + Send + 'static> Operation<T> {
                 }
             }
         };
-        self.state = State::Started(SendWrapper::new(key), shard);
+        self.state = Progress::Started(SendWrapper::new(key), shard);
         Poll::Pending
     }
 
     fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Outcome<T>> {
-        let State::Elsewhere(outcome, _) = &mut self.state else {
+        let Progress::Elsewhere(outcome, _) = &mut self.state else {
             return Poll::Pending;
         };
         Pin::new(outcome)
@@ -152,14 +152,14 @@ impl<T: OpCode + Send + 'static> Future for Operation<T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<T>> {
         let this = self.get_mut();
         let mut progress = Poll::Pending;
-        if matches!(this.state, State::New(..))
-            && let State::New(op, home) = mem::replace(&mut this.state, State::Over)
+        if matches!(this.state, Progress::New(..))
+            && let Progress::New(op, home) = mem::replace(&mut this.state, Progress::Over)
         {
             progress = this.start(op, home);
         }
         if progress.is_pending() {
-            progress = match mem::replace(&mut this.state, State::Over) {
-                State::Started(key, shard) => this.advance(key, shard, context),
+            progress = match mem::replace(&mut this.state, Progress::Over) {
+                Progress::Started(key, shard) => this.advance(key, shard, context),
                 state => {
                     this.state = state;
                     this.poll_outcome(context)
@@ -167,7 +167,7 @@ impl<T: OpCode + Send + 'static> Future for Operation<T> {
             };
         }
         if progress.is_ready() {
-            this.state = State::Over;
+            this.state = Progress::Over;
         }
         progress
     }
@@ -176,13 +176,13 @@ impl<T: OpCode + Send + 'static> Future for Operation<T> {
 impl<T: OpCode + Send + 'static> Drop for Operation<T> {
     fn drop(&mut self) {
         let reply = self.reply.take();
-        match mem::replace(&mut self.state, State::Over) {
-            State::New(op, _) => {
+        match mem::replace(&mut self.state, Progress::Over) {
+            Progress::New(op, _) => {
                 if let Some(reply) = reply {
                     reply.send((Err(worker::shut_down()), op));
                 }
             }
-            State::Started(key, shard) => {
+            Progress::Started(key, shard) => {
                 let stray = AbandonedOperation {
                     key: Some(key),
                     reply,
@@ -191,7 +191,7 @@ impl<T: OpCode + Send + 'static> Drop for Operation<T> {
                     shard.spawn(async move { drop(stray) });
                 }
             }
-            State::Elsewhere(..) | State::Over => {}
+            Progress::Elsewhere(..) | Progress::Over => {}
         }
     }
 }

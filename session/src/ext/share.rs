@@ -67,7 +67,7 @@ impl Budget {
 
 /// Use of a share.
 #[derive(Debug)]
-struct State {
+struct ShareUse {
     small: Budget,
     large: Budget,
     answering: usize,
@@ -77,7 +77,7 @@ struct State {
 /// The share of one neighbour.
 #[derive(Debug)]
 pub(super) struct Share {
-    state: Mutex<State>,
+    state: Mutex<ShareUse>,
     /// Event that an answer has ended.
     ended: Event,
 }
@@ -126,7 +126,7 @@ impl Shares {
         let share = all.entry(neighbour).or_insert_with(|| {
             let full = self.burst as f64;
             Arc::new(Share {
-                state: Mutex::new(State {
+                state: Mutex::new(ShareUse {
                     small: Budget::new(full, now),
                     large: Budget::new(full, now),
                     answering: 0,

@@ -46,7 +46,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
 
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let ring = Arc::new(Ring {
-            state: Mutex::new(State {
+            state: Mutex::new(RingBuffer {
                 values: VecDeque::new(),
                 closed: false,
             }),
@@ -62,14 +62,14 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
 }
 
 struct Ring<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<RingBuffer<T>>,
     /// Event of each value, and of the end of the writer.
     arrived: Event,
     dropped: AtomicU64,
     capacity: usize,
 }
 
-struct State<T> {
+struct RingBuffer<T> {
     values: VecDeque<T>,
     /// Set once no value will come any more.
     closed: bool,

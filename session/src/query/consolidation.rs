@@ -84,11 +84,11 @@ pub(super) struct Merging {
     /// Bytes of the held replies.
     bytes: usize,
     unmerged: u64,
-    limits: Limits,
+    limits: ConsolidationLimits,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ConsolidationLimits {
     keys: usize,
     bytes: usize,
 }
@@ -110,7 +110,7 @@ impl Merging {
             keys: Vec::new(),
             bytes: 0,
             unmerged: 0,
-            limits: Limits {
+            limits: ConsolidationLimits {
                 keys: QueryConsolidation::KEYS_MAX,
                 bytes: QueryConsolidation::BYTES_MAX,
             },
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn beyond_its_limits_it_passes_replies_on() {
         let limited = |keys, bytes| Merging {
-            limits: Limits { keys, bytes },
+            limits: ConsolidationLimits { keys, bytes },
             ..Merging::new(ConsolidationMode::Latest)
         };
         let replies = [("k", 1, "a"), ("l", 1, "b"), ("l", 0, "c"), ("k", 2, "d")];

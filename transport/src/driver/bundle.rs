@@ -90,7 +90,7 @@ impl BundleLink {
     }
 }
 
-struct State<H> {
+struct Members<H> {
     /// `None` while a link delivers.
     seat: Option<ReceiveState<H>>,
     /// Links of the connection, oldest first: all batches are sent on the first one.
@@ -111,7 +111,7 @@ type LinkCallback = Box<dyn Fn(Option<(u64, &Ended)>) + Send + Sync>;
 /// A connection of several links.
 pub struct Bundle<H> {
     outbox: Arc<Outbox>,
-    state: Mutex<State<H>>,
+    state: Mutex<Members<H>>,
     changed: Event,
     told: LinkCallback,
 }
@@ -241,7 +241,7 @@ impl<H: Handler> Bundle<H> {
             outbox,
             state: Mutex::ranked(
                 Rank::Links,
-                State {
+                Members {
                     seat: Some(ReceiveState { receiver, handler }),
                     members: Vec::new(),
                     next_id: 0,

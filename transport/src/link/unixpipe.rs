@@ -224,7 +224,7 @@ fn listen(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     Ok(BoundSocket {
         socket,
         address: at(path),
-        belongings: Some(Box::new(Listener {
+        belongings: Some(Box::new(ListenerResources {
             _stop: stop,
             _claim: claim,
         })),
@@ -233,7 +233,7 @@ fn listen(path: &Path, mode: u32) -> io::Result<BoundSocket> {
 }
 
 /// Resources of a listener: its thread first, as that notices the end of the socket.
-struct Listener {
+struct ListenerResources {
     _stop: Socket,
     _claim: InvitationPipe,
 }

@@ -2,7 +2,7 @@
 //! Election of the thread that writes to the socket, and when: the decisions of an outbox as one
 //! state word and a table of transitions.
 //!
-//! [`State::next`] is the table, a function without side effects. [`WriterElection`] applies it to
+//! [`ElectionWord::next`] is the table, a function without side effects. [`WriterElection`] applies it to
 //! one atomic word, each event in one step, which `loom/` checks. The actors are the senders of
 //! messages, the driver (the link's writing task), and the writer: the sender or the driver that
 //! has the right to write.
@@ -123,12 +123,12 @@ pub(super) enum Action {
 
 /// State word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct State(u32);
+struct ElectionWord(u32);
 
-impl State {
+impl ElectionWord {
     /// Applies the table of transitions.
     #[inline(always)]
-    fn next(self, event: Event) -> (State, Action) {
+    fn next(self, event: Event) -> (ElectionWord, Action) {
         match event {
             Event::Demand
             | Event::DemandDriver
@@ -148,7 +148,7 @@ impl State {
 
     /// Applies the part of the table that elects the writer.
     #[inline(always)]
-    fn next_writer(self, event: Event) -> (State, Action) {
+    fn next_writer(self, event: Event) -> (ElectionWord, Action) {
         match (event, self.0 & PHASE) {
             (Event::Demand, IDLE) => (self.phase(WRITING).without(DEMANDED), Action::Write),
             (Event::Demand | Event::DemandDriver, _) => (self.with(DEMANDED), Action::Leave),
@@ -186,7 +186,7 @@ impl State {
 
     /// Applies the part of the table that chooses the thread that waits for a full socket.
     #[inline(always)]
-    fn next_attendant(self, event: Event) -> (State, Action) {
+    fn next_attendant(self, event: Event) -> (ElectionWord, Action) {
         match event {
             Event::Attend if self.has(ATTENDED) => (self, Action::Leave),
             Event::Attend => (self.with(ATTENDED | WAS_ATTENDED), Action::Wait),
@@ -205,7 +205,7 @@ impl State {
 
     /// Applies the part of the table that decides when the open batch is written.
     #[inline(always)]
-    fn next_density(self, event: Event) -> (State, Action) {
+    fn next_density(self, event: Event) -> (ElectionWord, Action) {
         match (event, self.0 & DENSITY) {
             (Event::Turn, QUIET) => (self, Action::Measure),
             (Event::Turn, DENSE) => (self, Action::Leave),
@@ -229,7 +229,7 @@ impl State {
     }
 
     /// Clears the driver's flags: no driver ticks or looks at the socket.
-    fn without_driver(self) -> State {
+    fn without_driver(self) -> ElectionWord {
         self.without(DRIVER_LOOKS).density(QUIET)
     }
 
@@ -237,19 +237,19 @@ impl State {
         self.0 & any != 0
     }
 
-    fn with(self, bits: u32) -> State {
-        State(self.0 | bits)
+    fn with(self, bits: u32) -> ElectionWord {
+        ElectionWord(self.0 | bits)
     }
 
-    fn without(self, bits: u32) -> State {
-        State(self.0 & !bits)
+    fn without(self, bits: u32) -> ElectionWord {
+        ElectionWord(self.0 & !bits)
     }
 
-    fn phase(self, phase: u32) -> State {
+    fn phase(self, phase: u32) -> ElectionWord {
         self.without(PHASE).with(phase)
     }
 
-    fn density(self, density: u32) -> State {
+    fn density(self, density: u32) -> ElectionWord {
         self.without(DENSITY).with(density)
     }
 }
@@ -276,7 +276,7 @@ impl WriterElection {
     pub(super) fn apply(&self, event: Event) -> Action {
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
-            let (next, action) = State(seen).next(event);
+            let (next, action) = ElectionWord(seen).next(event);
             let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             match self
                 .word
@@ -340,7 +340,7 @@ mod tests {
 
     /// Returns the action of each event, from the initial state.
     fn history(events: &[Event]) -> Vec<Action> {
-        let mut state = State(IDLE | QUIET);
+        let mut state = ElectionWord(IDLE | QUIET);
         let step = |event: &Event| {
             let (next, action) = state.next(*event);
             state = next;

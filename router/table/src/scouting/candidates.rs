@@ -115,7 +115,7 @@ struct Candidate {
     /// Time of the next attempt; begin of an attempt under way; for a link, the time since which it
     /// is known.
     not_before: Instant,
-    state: State,
+    state: DialState,
     /// True if it closed a link with Close while an attempt was under way.
     has_left: bool,
 }
@@ -132,7 +132,7 @@ pub enum LinkEnding {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DialState {
     Waiting,
     UnderWay,
     Linked,
@@ -153,7 +153,7 @@ pub struct Candidates {
 
 impl Candidate {
     fn link(&mut self, now: Instant) {
-        self.state = State::Linked;
+        self.state = DialState::Linked;
         self.not_before = now;
     }
 }
@@ -190,7 +190,7 @@ impl Candidates {
             known.whatami = whatami;
             known.locators = locators;
             known.has_left = false;
-            return known.state == State::Waiting && known.not_before <= now;
+            return known.state == DialState::Waiting && known.not_before <= now;
         }
         // A new one counts against the limits of all and of its neighbour.
         let named = teller.and_then(|teller| self.named.get(&teller)).copied();
@@ -208,7 +208,7 @@ impl Candidates {
             locators,
             failures: 0,
             not_before: now,
-            state: State::Waiting,
+            state: DialState::Waiting,
             has_left: false,
         };
         self.nodes.insert(zid, candidate);
@@ -222,11 +222,11 @@ impl Candidates {
         let mut under_way: HashMap<ZenohId, usize> = HashMap::new();
         for (zid, node) in &mut self.nodes {
             match (link(zid), node.state) {
-                (Link::Up, State::Waiting) => node.link(now),
-                (Link::None, State::Waiting) if node.not_before <= now => {
+                (Link::Up, DialState::Waiting) => node.link(now),
+                (Link::None, DialState::Waiting) if node.not_before <= now => {
                     ready.push((node.whatami, node.not_before, *zid));
                 }
-                (_, State::UnderWay) => {
+                (_, DialState::UnderWay) => {
                     *under_way
                         .entry(node.teller.unwrap_or(self.own))
                         .or_default() += 1;
@@ -250,7 +250,7 @@ impl Candidates {
             }
             if let Some(node) = self.nodes.get_mut(&zid) {
                 *of_teller += 1;
-                node.state = State::UnderWay;
+                node.state = DialState::UnderWay;
                 node.not_before = now;
                 self.under_way += 1;
                 self.counts.attempts += 1;
@@ -345,7 +345,7 @@ impl Candidates {
     fn own_attempt_until(&self, zid: &ZenohId, now: Instant) -> Option<Instant> {
         let node = self.nodes.get(zid)?;
         let end = node.not_before + PREFERENCE;
-        (node.state == State::UnderWay && now < end).then_some(end)
+        (node.state == DialState::UnderWay && now < end).then_some(end)
     }
 
     /// Records the end of an attempt.
@@ -353,7 +353,7 @@ impl Candidates {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
         };
-        if node.state != State::UnderWay {
+        if node.state != DialState::UnderWay {
             return;
         }
         self.under_way -= 1;
@@ -362,7 +362,7 @@ impl Candidates {
             true => node.link(now),
             false if has_left => self.forget(zid),
             false => {
-                node.state = State::Waiting;
+                node.state = DialState::Waiting;
                 self.counts.failures += 1;
                 self.put_off(zid, now);
             }
@@ -382,14 +382,14 @@ impl Candidates {
         };
         let lasted = now.saturating_duration_since(node.not_before) >= SETTLED;
         match node.state {
-            State::UnderWay => node.has_left = parting == LinkEnding::Goodbye,
+            DialState::UnderWay => node.has_left = parting == LinkEnding::Goodbye,
             _ if parting == LinkEnding::Goodbye => self.forget(zid),
-            State::Linked if parting == LinkEnding::Closed && lasted => self.forget(zid),
+            DialState::Linked if parting == LinkEnding::Closed && lasted => self.forget(zid),
             before => {
-                if before == State::Linked && lasted {
+                if before == DialState::Linked && lasted {
                     node.failures = 0;
                 }
-                node.state = State::Waiting;
+                node.state = DialState::Waiting;
                 self.put_off(zid, now);
             }
         }
@@ -420,7 +420,10 @@ impl Candidates {
         if self.under_way >= self.limits.attempts_max {
             return None;
         }
-        let waiting = self.nodes.values().filter(|n| n.state == State::Waiting);
+        let waiting = self
+            .nodes
+            .values()
+            .filter(|n| n.state == DialState::Waiting);
         waiting.map(|node| node.not_before).min()
     }
 

@@ -34,11 +34,11 @@ pub struct PublicationCacheBuilder<'a, 'b, 'c> {
     suffix: Option<Result<KeyExpr<'c>, KeyExprError>>,
     origin: Locality,
     complete: bool,
-    limits: Limits,
+    limits: CacheLimits,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct CacheLimits {
     history: usize,
     keys: usize,
     bytes: usize,
@@ -52,7 +52,7 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
             suffix: None,
             origin: Locality::default(),
             complete: false,
-            limits: Limits {
+            limits: CacheLimits {
                 history: 1,
                 keys: usize::MAX,
                 bytes: BYTES_MAX,
@@ -236,12 +236,12 @@ impl fmt::Debug for PublicationCache {
 struct SamplesByKey {
     by_key: HashMap<KeyExpr<'static>, VecDeque<Sample>>,
     bytes: usize,
-    limits: Limits,
+    limits: CacheLimits,
     not_kept: u64,
 }
 
 impl SamplesByKey {
-    fn new(limits: Limits) -> SamplesByKey {
+    fn new(limits: CacheLimits) -> SamplesByKey {
         SamplesByKey {
             by_key: HashMap::new(),
             bytes: 0,
@@ -346,7 +346,7 @@ mod tests {
     }
 
     fn kept(history: usize, keys: usize, bytes: usize) -> SamplesByKey {
-        SamplesByKey::new(Limits {
+        SamplesByKey::new(CacheLimits {
             history,
             keys,
             bytes,

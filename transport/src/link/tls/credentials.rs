@@ -284,11 +284,11 @@ fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
 #[derive(Debug)]
 pub(in crate::link) struct Credentials {
     alpn: Vec<Vec<u8>>,
-    state: Mutex<State>,
+    state: Mutex<LoadedCredentials>,
 }
 
 #[derive(Debug)]
-struct State {
+struct LoadedCredentials {
     settings: TlsSettings,
     config: Arc<ServerConfig>,
     looked: Instant,
@@ -302,7 +302,7 @@ impl Credentials {
         settings: TlsSettings,
         alpn: Vec<Vec<u8>>,
     ) -> Result<Self, EndpointProblem> {
-        let state = Mutex::new(State::load(settings, &alpn)?);
+        let state = Mutex::new(LoadedCredentials::load(settings, &alpn)?);
         Ok(Credentials { alpn, state })
     }
 
@@ -319,7 +319,7 @@ impl Credentials {
             listen_certificate: settings.listen_certificate,
             ..state.settings.clone()
         };
-        *state = State::load(settings, &self.alpn)?;
+        *state = LoadedCredentials::load(settings, &self.alpn)?;
         Ok(())
     }
 
@@ -348,11 +348,11 @@ impl Credentials {
     }
 }
 
-impl State {
-    fn load(settings: TlsSettings, alpn: &[Vec<u8>]) -> Result<State, EndpointProblem> {
+impl LoadedCredentials {
+    fn load(settings: TlsSettings, alpn: &[Vec<u8>]) -> Result<LoadedCredentials, EndpointProblem> {
         // The times come first: a file that changes while it is read is read again.
         let changed = changed(&settings);
-        Ok(State {
+        Ok(LoadedCredentials {
             changed,
             config: server_logged(&settings, alpn)?,
             looked: Instant::now(),

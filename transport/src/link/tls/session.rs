@@ -24,14 +24,14 @@ const SLICES: usize = 16;
 
 /// TLS state of a link.
 pub struct Session {
-    state: Mutex<State>,
+    state: Mutex<Records>,
     /// Time at which the link ends because the peer's certificate expires.
     valid_until: OnceLock<SystemTime>,
     /// Size of the buffer that the link is read into.
     reads: AtomicUsize,
 }
 
-struct State {
+struct Records {
     tls: Connection,
     /// Set while records of a [`Session::send`] wait for the socket, and one of the bytes in them
     /// is not reported as sent.
@@ -50,7 +50,7 @@ impl Session {
     pub(super) fn new(mut tls: Connection) -> Arc<Self> {
         // The parts bound the bytes that are encrypted at once.
         tls.set_buffer_limit(None);
-        let state = State {
+        let state = Records {
             tls,
             owes: false,
             records: Raw::default(),
@@ -181,7 +181,7 @@ impl Session {
     }
 }
 
-impl State {
+impl Records {
     fn write_out(&mut self, sink: &mut impl Write) -> io::Result<()> {
         while self.tls.wants_write() {
             self.tls.write_tls(sink)?;
