@@ -139,6 +139,7 @@ pub mod qos;
 pub mod query;
 pub mod sample;
 pub mod scouting;
+mod served_plugin;
 pub mod session;
 mod subscriber;
 pub mod time;

@@ -40,7 +40,7 @@ pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
 pub use zonda_router::node::{
     DiscoveryStatus, EndedLinks, FaceCounters, GroupCounts, GroupStatus, LinkAddress, LinkOptions,
-    Member, Node, OutboxCounts, PriorityCounts, Protocol, Unreached,
+    Member, Node, OutboxCounts, PriorityCounts, Protocol, ServedPlugin, Unreached,
 };
 
 /// The reference's name of a listener to transports.

@@ -79,10 +79,14 @@ impl Merge<'_> {
         } else if keys::subtree_of(path).is_none() {
             return self.descend(path, tree);
         }
-        // `null` restores the default.
+        // `null` restores the default. Within a free-form value it stays, and hides what is there.
+        let hides = keys::find(path).is_none() && self.has_value_above(path);
         if tree.value == Value::Null {
-            self.settings.remove(path);
-        } else {
+            let below = format!("{path}/");
+            let is_part = |one: &str| one == path || one.starts_with(&below);
+            self.settings.retain(|one, _| !is_part(one));
+        }
+        if tree.value != Value::Null || hides {
             let setting = Setting {
                 value: tree.value.clone(),
                 line,
@@ -90,6 +94,13 @@ impl Merge<'_> {
             };
             self.settings.insert(path.to_owned(), setting);
         }
+    }
+
+    /// Returns true if a free-form value that is set may have the value at a path as its part.
+    fn has_value_above(&self, path: &str) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        let mut above = ends.filter_map(|end| path.get(..end));
+        above.any(|above| self.settings.contains_key(above))
     }
 
     fn descend(&mut self, path: &str, tree: &Located) {

@@ -5,6 +5,7 @@
 //! should store would be lost. A configuration file of a plugin that cannot be read is an error, too.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::{
     Config, ConfigError, Origin, Setting, check, json5,
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// The section of plugins, and the key that disables all of them.
-const SECTION: &str = "plugins";
+pub(super) const SECTION: &str = "plugins";
 const LOADING: &str = "plugins_loading/enabled";
 
 /// The members of a plugin's configuration that the daemon itself interprets.
@@ -98,6 +99,34 @@ impl Config {
     fn stored_is(&self, path: &str, value: &Value) -> bool {
         let setting = self.settings.get(path);
         setting.is_some_and(|setting| setting.value == *value)
+    }
+}
+
+/// Returns the names of the plugins whose configurations differ.
+#[must_use]
+pub fn differing_plugins(one: &Config, other: &Config) -> Vec<String> {
+    let names = [one, other].into_iter().flat_map(|config| {
+        let settings = config.settings.iter();
+        settings.flat_map(|(path, setting)| plugins_of(path, setting))
+    });
+    let names: BTreeSet<&str> = names.collect();
+    let differ = |name: &&str| one.plugin(name) != other.plugin(name);
+    names
+        .into_iter()
+        .filter(differ)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns the names of the plugins that a setting is about.
+fn plugins_of<'c>(path: &'c str, setting: &'c Setting) -> Vec<&'c str> {
+    let mut parts = path.split('/');
+    match (parts.next(), parts.next(), &setting.value) {
+        (Some(SECTION), Some(plugin), _) => vec![plugin],
+        (Some(SECTION), None, Value::Object(plugins)) => {
+            plugins.iter().map(|(name, _)| name.as_str()).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -248,7 +277,7 @@ fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Config, RouterEnvironment, Sources};
+    use crate::{Config, RouterEnvironment, Sources, differing_plugins};
 
     fn problems(text: &str) -> Vec<String> {
         let config = Config::from_json5(text).expect(text);
@@ -329,6 +358,22 @@ mod tests {
         }
         let after = r#"{"storages":{"a":{"complete":false},"b":{"volume":"memory"}}}"#;
         assert_eq!(json(&config).as_deref(), Some(after));
+        let before = config.clone();
+        config
+            .insert_json5("plugins/storage_manager/storages/b", "null")
+            .expect("a key");
+        assert_eq!(differing_plugins(&before, &config), ["storage_manager"]);
+        let without_b = json(&config).expect("a plugin");
+        config
+            .insert_json5("plugins/storage_manager/storages/a", "null")
+            .expect("a key");
+        let without_a = json(&config).expect("a plugin");
+        assert!(
+            without_b.starts_with("{\"storages\":{\"a\":{\"complete\":false}"),
+            "{without_b}"
+        );
+        assert!(without_a.contains("\"a\":null"), "{without_a}");
+        assert_eq!(differing_plugins(&config, &config.values()), [""; 0]);
         assert_eq!(config.plugin_json("dds"), None);
         let alone = Config::default().with("plugins/storage_manager/storages", "{}");
         assert_eq!(json(&alone).as_deref(), Some(r#"{"storages":{}}"#));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use zonda_codec::WhatAmI;
 
-use crate::{Config, ConfigError, keys, rows::ROWS, value::Value};
+use crate::{Config, ConfigError, keys, plugins::SECTION as PLUGINS, rows::ROWS, value::Value};
 
 /// Keys that a running node takes over, also from other nodes, with all keys below them.
 const WRITABLE: [&str; 4] = [
@@ -45,6 +45,12 @@ pub const fn writable_keys() -> &'static [&'static str] {
 #[must_use]
 pub fn is_writable(key: &str) -> bool {
     WRITABLE.iter().any(|one| is_part(key, one))
+}
+
+/// Returns true if a key is the section of plugins, or below it.
+#[must_use]
+pub fn is_of_plugins(key: &str) -> bool {
+    is_part(key, PLUGINS)
 }
 
 /// Returns true if a running node of a role takes over the value of this key from its own

@@ -40,6 +40,11 @@ pub(crate) fn kept<'p>(payload: &'p [u8], settings: &Settings) -> &'p [u8] {
     payload.get(..most).unwrap_or(payload)
 }
 
+/// Returns true if [`write_config`] may block.
+pub(crate) fn may_block(node: &Shared, asked: &AdminQuestion) -> bool {
+    config_path(&asked.key).is_some_and(|path| node.running.plugins().may_take(path))
+}
+
 /// Returns the values in force, secrets hidden.
 pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminReply> {
     let values = node.running.effective().into_iter();
@@ -57,6 +62,9 @@ pub(crate) fn config_replies(node: &Shared, root: &KeyExpr<'_>) -> Vec<AdminRepl
 ///
 /// # Errors
 /// The cause in words: no right, another key, a value that is not valid.
+///
+/// # Blocking
+/// While a program takes over the configuration of its plugin ([`may_block`]).
 pub(crate) fn write_config(
     node: &Shared,
     asked: &AdminQuestion,
@@ -83,7 +91,11 @@ pub(crate) fn write_config(
     let key = key.map_err(|error| error.to_string())?;
     let reloaded = node.write(path, text).map_err(|error| error.to_string())?;
     if !reloaded.needs_restart.is_empty() {
-        let keys = writable_keys().join(", ");
+        let plugins = node.running.plugins().names().into_iter();
+        let plugins = plugins.map(|name| format!("plugins/{name}"));
+        let keys = writable_keys().iter().map(ToString::to_string);
+        let keys: Vec<String> = keys.chain(plugins).collect();
+        let keys = keys.join(", ");
         let what = match path {
             "" => format!(
                 "a restart is needed for {}",

@@ -31,12 +31,14 @@ pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod open;
+mod plugins;
 #[cfg(feature = "probe")]
 mod probe;
 mod records;
 mod reload;
 mod report;
 pub(crate) mod running;
+mod served_plugin;
 pub(crate) mod sessions;
 pub(crate) mod shared;
 pub(crate) mod snapshot;
@@ -77,5 +79,6 @@ pub use memory::{Largest, Usage};
 #[cfg(feature = "probe")]
 pub use probe::End;
 pub use reload::Reloaded;
+pub use served_plugin::ServedPlugin;
 pub use zonda_transport::link::{LinkAddress, Protocol};
 pub use zonda_transport::multicast::{GroupCounts, Member};

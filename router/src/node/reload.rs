@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::{
-    config::{Config, ConfigError, is_reloaded, is_writable},
+    config::{Config, ConfigError, is_of_plugins, is_reloaded, is_writable},
     filter::reload_filters,
     peers::renewal::Renewal,
 };
@@ -33,8 +33,9 @@ pub struct Reloaded {
 impl Node {
     /// Takes over values from another configuration: those below `access_control`, `downsampling`,
     /// `low_pass_filter` and `qos/network`, the endpoints of `listen` and of `connect` (unless the
-    /// node is a client), and the keys and certificates of `transport/link/tls`. No link ends, and
-    /// no message is lost unless the new rules drop it.
+    /// node is a client), the keys and certificates of `transport/link/tls`, and the plugins that the
+    /// program [serves](Node::serve_plugin). No link ends, and no message is lost unless the new rules
+    /// drop it.
     ///
     /// The new rules decide about messages at once, then about the declarations that neighbours have
     /// made so far, also about those that the old rules refused. New endpoints are listened on, or
@@ -79,14 +80,20 @@ impl Shared {
         let _turn = self.running.turn();
         let mut next = self.running.values();
         // The endpoints of another role are not for this one.
+        let now = next.values();
         let is_other_role = next.differing_keys(config).iter().any(|key| key == "mode");
+        let has_plugins = self.running.plugins().take_all(&now, config);
         let is_taken = |key: &str| match is_other_role {
+            _ if is_of_plugins(key) => has_plugins,
             true => is_writable(key),
             false => is_reloaded(key, self.role),
         };
         next.reload(config, is_taken);
         next.validate()?;
         let renewal = Renewal::prepare(self, next.settings())?;
+        if has_plugins {
+            self.running.plugins().hand_over(&now, &next)?;
+        }
         let mut reloaded = self.take_over(|running| {
             let different = running.differing_keys(config);
             running.reload(config, is_taken);
@@ -105,27 +112,59 @@ impl Shared {
     /// changed one needs a restart, it is named, and nothing was taken over.
     ///
     /// # Errors
-    /// The fault of the value; nothing was taken over.
+    /// The fault of the value, or the refusal of a plugin's program; nothing was taken over.
+    ///
+    /// # Blocking
+    /// While a program takes over the configuration of its plugin ([`Plugins::may_take`]).
+    ///
+    /// [`Plugins::may_take`]: super::plugins::Plugins::may_take
     pub(crate) fn write(&self, key: &str, value: &str) -> Result<Reloaded, ConfigError> {
-        self.take_over(|running| {
+        let write = |running: &Config| -> Result<Config, ConfigError> {
             let written = match key {
                 "" => running.replaced(value)?,
                 _ => running.values().with(key, value),
             };
             written.validate()?;
-            let different = running.differing_keys(&written);
-            let (mut changed, needs_restart): (Vec<_>, Vec<_>) =
-                different.into_iter().partition(|key| is_writable(key));
-            match needs_restart.is_empty() {
-                true => running.reload(&written, is_writable),
-                false => changed.clear(),
-            }
-            Ok(Reloaded {
-                changed,
-                needs_restart,
-                ..Reloaded::default()
-            })
+            Ok(written)
+        };
+        if !self.running.plugins().may_take(key) {
+            return self.take_over(|running| self.take_written(running, &write(running)?));
+        }
+        let _turn = self.running.turn();
+        let now = self.running.values();
+        let next = write(&now)?;
+        if self.needing_restart(&now, &next).is_empty() {
+            self.running.plugins().hand_over(&now, &next)?;
+        }
+        self.take_over(|running| self.take_written(running, &write(running)?))
+    }
+
+    /// Takes over all that differs, unless a key needs a restart.
+    fn take_written(
+        &self,
+        running: &mut Config,
+        written: &Config,
+    ) -> Result<Reloaded, ConfigError> {
+        let needs_restart = self.needing_restart(running, written);
+        let mut changed = Vec::new();
+        if needs_restart.is_empty() {
+            changed = running.differing_keys(written);
+            running.reload(written, |key| is_writable(key) || is_of_plugins(key));
+        }
+        Ok(Reloaded {
+            changed,
+            needs_restart,
+            ..Reloaded::default()
         })
+    }
+
+    /// Returns the keys that differ, and that a running node does not take over.
+    fn needing_restart(&self, now: &Config, next: &Config) -> Vec<String> {
+        let has_all = self.running.plugins().take_all(now, next);
+        let is_taken = |key: &str| is_writable(key) || (has_all && is_of_plugins(key));
+        let mut keys = now.differing_keys(next);
+        keys.retain(|key| !is_taken(key));
+        keys
     }
 
     /// Changes the running configuration, and takes over the filters if keys of theirs have changed.

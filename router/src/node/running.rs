@@ -4,14 +4,17 @@
 
 use zonda_transport::sync::{Mutex, MutexGuard, Rank};
 
+use super::plugins::Plugins;
 use crate::config::Config;
 
 /// The configuration that a node runs with.
 pub(crate) struct Running {
-    /// Held during a reload of the whole configuration, which may read files and look up names.
+    /// Held during a reload of the whole configuration, which may read files and look up names, and
+    /// while a program takes over the configuration of a plugin.
     turn: Mutex<()>,
     /// Held while the values and the filters change.
     values: Mutex<Config>,
+    plugins: Plugins,
 }
 
 impl Running {
@@ -19,6 +22,7 @@ impl Running {
         Running {
             turn: Mutex::ranked(Rank::Renewal, ()),
             values: Mutex::ranked(Rank::Reload, config.values()),
+            plugins: Plugins::default(),
         }
     }
 
@@ -30,6 +34,11 @@ impl Running {
     /// Locks the values to change them.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Config> {
         self.values.lock()
+    }
+
+    /// Returns the plugins whose work the program does.
+    pub(crate) fn plugins(&self) -> &Plugins {
+        &self.plugins
     }
 
     /// Returns a copy of the values.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use zonda::bytes::Encoding;
 use zonda::key_expr::KeyExpr;
@@ -13,7 +14,7 @@ use zonda::session::openmetrics;
 use zonda::{Session, Wait};
 
 use crate::counts::Counters;
-use crate::storage::Storage;
+use crate::managed::Managed;
 
 /// Limit of the time that a reply may take.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -24,14 +25,15 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Declares the queryable that answers below `@/ID/ROLE/status/plugins/storage_manager`.
 pub fn declare(
     session: &Session,
-    volumes: Vec<(String, Value)>,
-    storages: Arc<Vec<Storage>>,
+    managed: Arc<Mutex<Managed>>,
+    counters: Counters,
 ) -> zonda::Result<Queryable<()>> {
     let (zid, role) = (session.zid(), session.info().whatami());
     let root = format!("@/{zid}/{role}/status/plugins/storage_manager");
     let queryable = session.declare_queryable(format!("{root}/**"));
     let answer = move |query: Query| {
-        for (key, value) in records(&root, &volumes, &storages) {
+        let records = records(&root, &managed.lock());
+        for (key, value) in records {
             let Ok(key) = KeyExpr::new(key) else {
                 continue;
             };
@@ -45,14 +47,14 @@ pub fn declare(
         }
         let key = format!("{root}/metrics");
         if KeyExpr::new(key.as_str()).is_ok_and(|key| query.key_expr().intersects(&key)) {
-            let text = openmetrics(&Counters::of(&storages).samples());
+            let text = openmetrics(&counters.samples());
             let _ = query.reply(key, text).encoding(Encoding::TEXT_PLAIN).wait();
         }
     };
     queryable.callback(answer).wait()
 }
 
-fn records(root: &str, volumes: &[(String, Value)], storages: &[Storage]) -> Vec<(String, Value)> {
+fn records(root: &str, managed: &Managed) -> Vec<(String, Value)> {
     let plugin = json!({
         "name": "storage_manager",
         "id": "storage_manager",
@@ -66,10 +68,10 @@ fn records(root: &str, volumes: &[(String, Value)], storages: &[Storage]) -> Vec
         (root.to_owned(), plugin),
         (format!("{root}/version"), Value::from(VERSION)),
     ];
-    for (name, volume) in volumes {
+    for (name, volume) in &managed.volumes {
         records.push((format!("{root}/volumes/{name}"), volume.clone()));
     }
-    for storage in storages {
+    for storage in &managed.storages {
         let settings = &storage.settings;
         let mut shown = Map::new();
         shown.insert("key_expr".into(), settings.key.as_str().into());

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use zonda::session::{Kind, Metric, Sample};
 
 use crate::storage::Storage;
@@ -60,20 +61,22 @@ pub fn add(counter: &AtomicU64, more: u64) {
     counter.fetch_add(more, Ordering::Relaxed);
 }
 
-/// The counters of several storages.
+/// The counters of several storages. Clones share them, also when storages come and go.
 #[derive(Debug, Clone, Default)]
-pub struct Counters(Vec<(String, Arc<Counts>)>);
+pub struct Counters(Arc<Mutex<Vec<(String, Arc<Counts>)>>>);
 
 impl Counters {
-    pub(crate) fn of(storages: &[Storage]) -> Counters {
+    /// Replaces them by those of other storages.
+    pub(crate) fn follow(&self, storages: &[Storage]) {
         let each = storages.iter();
         let each = each.map(|it| (it.settings.name.clone(), Arc::clone(&it.counts)));
-        Counters(each.collect())
+        *self.0.lock() = each.collect();
     }
 
     /// Returns them as samples, those of one kind together.
     pub fn samples(&self) -> Vec<Sample> {
-        let of_each = self.0.iter().map(|(name, counts)| counts.samples(name));
+        let all = self.0.lock().clone();
+        let of_each = all.iter().map(|(name, counts)| counts.samples(name));
         let mut of_each: Vec<_> = of_each.map(Vec::into_iter).collect();
         let mut all = Vec::new();
         loop {

@@ -12,7 +12,7 @@ use zonda::Session;
 use zonda::query::{Query, TimeRange, ZenohParameters};
 use zonda::sample::{Sample, SampleKind};
 use zonda::time::{Ntp64, Timestamp};
-use zonda_volume::{Entry, StoreError, Table, Value};
+use zonda_volume::{Entry, Store, StoreError, Table, Value};
 
 use crate::answers::{Active, Answers, Reply, Rest, Slice};
 use crate::counts::{Counts, add};
@@ -69,9 +69,13 @@ pub struct Progress {
 }
 
 impl Engine {
-    /// Works until the queue is closed and empty; then closes the store.
-    pub fn run(mut self) {
+    /// Works until the queue is closed and empty. Returns the store, with all changes committed.
+    pub fn run(mut self) -> Box<dyn Store> {
         self.progress.forget_at = Some(Instant::now() + self.period);
+        if self.ledger.store().uncommitted_bytes() > 0 {
+            // Another storage had the store, and the disk failed.
+            self.note_change();
+        }
         self.count_entries();
         let mut jobs = Jobs::default();
         let queue = Arc::clone(&self.queue);
@@ -93,9 +97,7 @@ impl Engine {
             }
         }
         self.commit();
-        if let Err(error) = self.ledger.into_store().close() {
-            tracing::error!("storage {}: it was not closed well: {error}", self.name);
-        }
+        self.ledger.into_store()
     }
 
     fn next_time(&mut self) -> Option<Instant> {

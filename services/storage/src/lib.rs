@@ -26,6 +26,7 @@ mod counts;
 mod engine;
 mod history;
 mod ledger;
+mod managed;
 mod offline;
 mod patterns;
 mod queue;
@@ -35,13 +36,13 @@ mod storage;
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use zonda::Session;
 use zonda::query::Queryable;
 use zonda_volume::Volume;
 
 use answers::Answers;
-use settings::Settings;
-use storage::Storage;
+use managed::{Managed, Surroundings};
 
 pub use counts::Counters;
 pub use ledger::{Effect, Update};
@@ -77,9 +78,11 @@ pub fn is_required(json: &str) -> bool {
 
 /// Storages that run. Dropping them stops them.
 pub struct Storages {
-    storages: Arc<Vec<Storage>>,
-    /// Configured volumes, without what is private.
-    volumes: Vec<(String, serde_json::Value)>,
+    managed: Arc<Mutex<Managed>>,
+    /// Held while storages are added, changed and removed.
+    turn: Mutex<()>,
+    surroundings: Surroundings,
+    counters: Counters,
     /// Answers queries to the admin space about them.
     admin: Option<Queryable<()>>,
 }
@@ -106,60 +109,78 @@ impl Storages {
     pub fn start_with(
         session: &Session,
         json: &str,
-        volumes: &[&dyn Volume],
+        volumes: &[&'static dyn Volume],
     ) -> Result<Storages, StorageError> {
-        let settings = settings::read(json, volumes).map_err(StorageError::Config)?;
-        let Settings {
-            volumes: configured,
-            storages,
-            warnings,
-        } = settings;
-        for warning in warnings {
-            tracing::warn!("{warning}");
-        }
         let failed = |error: std::io::Error| StorageError::Start(format!("no thread: {error}"));
-        let answers = Arc::new(Answers::start().map_err(failed)?);
-        let mut running = Vec::new();
-        for storage in storages {
-            let volume = volumes
-                .iter()
-                .find(|volume| volume.name() == storage.backend);
-            if let Some(volume) = volume {
-                let started = Storage::start(storage, *volume, session, &answers);
-                running.push(started.map_err(StorageError::Start)?);
-            }
-        }
-        Ok(Storages {
-            storages: Arc::new(running),
-            volumes: configured,
+        let storages = Storages {
+            managed: Arc::default(),
+            turn: Mutex::new(()),
+            surroundings: Surroundings {
+                session: session.clone(),
+                answers: Arc::new(Answers::start().map_err(failed)?),
+                volumes: volumes.to_vec(),
+            },
+            counters: Counters::default(),
             admin: None,
-        })
+        };
+        storages.change(json)?;
+        Ok(storages)
+    }
+
+    /// Adds, changes and removes storages, so that they are those of another configuration, as JSON.
+    /// All others run on. A storage that changes takes updates all the while; it keeps its data if it
+    /// keeps its volume. A volume that is not used any more is closed, with what its `on_closure`
+    /// says.
+    ///
+    /// # Errors
+    /// A wrong value, a volume that does not open: nothing has changed.
+    ///
+    /// # Blocking
+    /// Until the new volumes can be read, and the data of the others is on the disk.
+    pub fn change(&self, json: &str) -> Result<(), StorageError> {
+        let settings = settings::read(json, &self.surroundings.volumes);
+        let settings = settings.map_err(StorageError::Config)?;
+        let _turn = self.turn.lock();
+        let changed = managed::change(&self.managed, settings, &self.surroundings);
+        self.counters.follow(&self.managed.lock().storages);
+        changed.map_err(StorageError::Start)
+    }
+
+    /// Stops all storages. Later changes are refused.
+    ///
+    /// # Blocking
+    /// Until what the storages have taken is on the disk.
+    pub fn stop(&self) {
+        let _turn = self.turn.lock();
+        let storages = self.managed.lock().stop();
+        drop(storages);
     }
 
     /// Answers queries at `@/ID/ROLE/status/plugins/storage_manager` with their state.
     ///
     /// # Errors
     /// The session is closed.
-    pub fn answer_status(&mut self, session: &Session) -> Result<(), StorageError> {
-        let (volumes, storages) = (self.volumes.clone(), Arc::clone(&self.storages));
-        let admin = admin::declare(session, volumes, storages);
+    pub fn answer_status(&mut self) -> Result<(), StorageError> {
+        let (managed, counters) = (Arc::clone(&self.managed), self.counters.clone());
+        let admin = admin::declare(&self.surroundings.session, managed, counters);
         self.admin = Some(admin.map_err(|error| StorageError::Start(error.to_string()))?);
         Ok(())
     }
 
     /// Returns the number of storages.
     pub fn len(&self) -> usize {
-        self.storages.len()
+        self.managed.lock().storages.len()
     }
 
     /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
-        self.storages.is_empty()
+        self.len() == 0
     }
 
     /// Describes them in one line.
     pub fn status(&self) -> String {
-        let each = self.storages.iter().map(|storage| {
+        let managed = self.managed.lock();
+        let each = managed.storages.iter().map(|storage| {
             let settings = &storage.settings;
             format!(
                 "{} ({} on {})",
@@ -175,7 +196,7 @@ impl Storages {
 
     /// Returns their counters, which outlive them.
     pub fn counters(&self) -> Counters {
-        Counters::of(&self.storages)
+        self.counters.clone()
     }
 }
 
@@ -183,11 +204,11 @@ impl Drop for Storages {
     /// # Blocking
     /// Until what the storages have taken is on the disk.
     fn drop(&mut self) {
-        // Its callback has a share of the storages.
         if let Some(admin) = self.admin.take() {
             // It fails when the session is closed, and then no callback runs.
             let _ = zonda::Wait::wait(admin.undeclare());
         }
+        self.stop();
     }
 }
 

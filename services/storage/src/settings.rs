@@ -51,6 +51,7 @@ pub struct Settings {
 }
 
 /// Settings of one storage.
+#[derive(Clone, PartialEq)]
 pub struct StorageSettings {
     pub name: String,
     pub key: KeyExpr<'static>,

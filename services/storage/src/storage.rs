@@ -11,7 +11,7 @@ use zonda::qos::CongestionControl;
 use zonda::query::{Query, Queryable};
 use zonda::sample::Sample;
 use zonda::{Session, Wait};
-use zonda_volume::Volume;
+use zonda_volume::{Store, Volume};
 
 use crate::answers::{Answers, STOPPED};
 use crate::counts::{Counts, add};
@@ -36,14 +36,11 @@ impl Drop for End {
             tracing::error!("storage {name}: it has stopped by a fault in its volume");
         }
         self.queue.close();
-        let mut left = Jobs::default();
-        while self.queue.take(&mut left, None) {
-            left.refuse(STOPPED);
-        }
+        refuse_all(&self.queue);
     }
 }
 
-/// A storage that runs. Dropping it stops it.
+/// A storage that runs. Dropping it stops it and closes its store.
 pub struct Storage {
     pub settings: StorageSettings,
     pub counts: Arc<Counts>,
@@ -51,58 +48,39 @@ pub struct Storage {
     /// `None` once they are undeclared.
     subscriber: Option<Subscriber<()>>,
     queryable: Option<Queryable<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Returns the store; `None` before it runs, and once it has ended.
+    thread: Option<JoinHandle<Box<dyn Store>>>,
 }
 
 impl Storage {
-    /// Opens the store, and declares the storage.
+    /// Opens the store of a storage.
     ///
     /// # Errors
     /// The reason in one line, with the name of the storage.
-    pub fn start(
-        settings: StorageSettings,
-        volume: &dyn Volume,
-        session: &Session,
-        answers: &Arc<Answers>,
-    ) -> Result<Storage, String> {
-        let name = settings.name.clone();
-        let prefix = format!("storage {name}");
-        let named = |error: &dyn std::fmt::Display| format!("{prefix}: {error}");
-        let store = volume.open(&settings.options).map_err(|e| named(&e))?;
-        let ledger =
-            Ledger::open(store, settings.names(), settings.history).map_err(|e| named(&e))?;
-        let (queue, counts) = (Arc::<Queue>::default(), Arc::<Counts>::default());
-        let engine = Engine {
-            name: name.clone(),
-            ledger,
-            session: session.clone(),
-            queue: Arc::clone(&queue),
-            counts: Arc::clone(&counts),
-            answers: Arc::clone(answers),
-            period: settings.period,
-            lifespan: settings.lifespan,
-            write_queries: settings.write_queries,
-            progress: Progress::default(),
-        };
+    pub fn open(settings: &StorageSettings, volume: &dyn Volume) -> Result<Box<dyn Store>, String> {
+        let named = |error| format!("storage {}: {error}", settings.name);
+        volume.open(&settings.options).map_err(named)
+    }
+
+    /// Declares a storage, whose queue fills until it runs.
+    ///
+    /// # Errors
+    /// The reason in one line, with the name of the storage.
+    pub fn declare(settings: StorageSettings, session: &Session) -> Result<Storage, String> {
         let mut storage = Storage {
             settings,
-            counts,
-            queue: Arc::clone(&queue),
+            counts: Arc::default(),
+            queue: Arc::default(),
             subscriber: None,
             queryable: None,
             thread: None,
         };
-        let thread = std::thread::Builder::new().name("zonda-storage".into());
-        let run = move || {
-            let _end = End { name, queue };
-            engine.run();
-        };
-        storage.thread = Some(thread.spawn(run).map_err(|e| named(&e))?);
-        storage.declare(session).map_err(|e| named(&e))?;
+        let declared = storage.declare_both(session);
+        declared.map_err(|error| format!("storage {}: {error}", storage.settings.name))?;
         Ok(storage)
     }
 
-    fn declare(&mut self, session: &Session) -> zonda::Result<()> {
+    fn declare_both(&mut self, session: &Session) -> zonda::Result<()> {
         let key = &self.settings.key;
         let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
         let queryable = session
@@ -116,19 +94,90 @@ impl Storage {
         self.subscriber = Some(subscriber.wait()?);
         Ok(())
     }
+
+    /// Begins to work on a store.
+    ///
+    /// # Errors
+    /// The reason in one line, with the name of the storage, which is stopped then.
+    pub fn run(
+        mut self,
+        store: Box<dyn Store>,
+        session: &Session,
+        answers: &Arc<Answers>,
+    ) -> Result<Storage, String> {
+        let settings = &self.settings;
+        let name = settings.name.clone();
+        let prefix = format!("storage {name}");
+        let named = |error: &dyn std::fmt::Display| format!("{prefix}: {error}");
+        let ledger =
+            Ledger::open(store, settings.names(), settings.history).map_err(|e| named(&e))?;
+        let engine = Engine {
+            name: name.clone(),
+            ledger,
+            session: session.clone(),
+            queue: Arc::clone(&self.queue),
+            counts: Arc::clone(&self.counts),
+            answers: Arc::clone(answers),
+            period: settings.period,
+            lifespan: settings.lifespan,
+            write_queries: settings.write_queries,
+            progress: Progress::default(),
+        };
+        let queue = Arc::clone(&self.queue);
+        let run = move || {
+            let _end = End { name, queue };
+            engine.run()
+        };
+        let thread = std::thread::Builder::new().name("zonda-storage".into());
+        self.thread = Some(thread.spawn(run).map_err(|e| named(&e))?);
+        Ok(self)
+    }
+
+    /// Stops it, and returns its store; `None` if its volume has panicked, or it did not run.
+    ///
+    /// # Blocking
+    /// Until what was taken is on the disk.
+    pub fn into_store(mut self) -> Option<Box<dyn Store>> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Option<Box<dyn Store>> {
+        self.subscriber = None;
+        self.queryable = None;
+        self.queue.close();
+        match self.thread.take() {
+            // A panic was reported when it happened.
+            Some(thread) => thread.join().ok(),
+            None => {
+                refuse_all(&self.queue);
+                None
+            }
+        }
+    }
 }
 
 impl Drop for Storage {
     /// # Blocking
     /// Until what was taken is on the disk.
     fn drop(&mut self) {
-        self.subscriber = None;
-        self.queryable = None;
-        self.queue.close();
-        if let Some(thread) = self.thread.take() {
-            // A panic was reported when it happened.
-            let _ = thread.join();
+        if let Some(store) = self.finish() {
+            close(store, &self.settings.name);
         }
+    }
+}
+
+/// Closes the store of a storage, with what its option `on_closure` says.
+pub fn close(store: Box<dyn Store>, name: &str) {
+    if let Err(error) = store.close() {
+        tracing::error!("storage {name}: it was not closed well: {error}");
+    }
+}
+
+/// Refuses what waits in a queue that is closed.
+fn refuse_all(queue: &Queue) {
+    let mut left = Jobs::default();
+    while queue.take(&mut left, None) {
+        left.refuse(STOPPED);
     }
 }
 

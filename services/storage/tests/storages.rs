@@ -25,7 +25,7 @@ impl Scene {
     fn new(json: &str) -> Scene {
         let router = open(Config::router().listen(["tcp/127.0.0.1:0"]));
         let mut storages = Storages::start(&router, json).unwrap();
-        storages.answer_status(&router).unwrap();
+        storages.answer_status().unwrap();
         let address = router.info().locators().remove(0);
         let client = open(Config::client([address]));
         let storages = Some(storages);

@@ -135,7 +135,8 @@ fn scene() -> Scene {
     let mood = Moody::default();
     let json =
         r#"{"storages": {"s": {"key_expr": "demo/**", "volume": "moody", "write_queries": true}}}"#;
-    let storages = Storages::start_with(&session, json, &[&mood]).unwrap();
+    let storages =
+        Storages::start_with(&session, json, &[Box::leak(Box::new(mood.clone()))]).unwrap();
     Scene {
         storages,
         session,

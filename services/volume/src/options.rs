@@ -12,7 +12,7 @@ use crate::{Durability, OpenError};
 const ROOT: &str = "ZONDA_STORAGE_ROOT";
 
 /// Options of a storage for its volume, and the key of the configuration that has them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     at: String,
     values: Map<String, Value>,
