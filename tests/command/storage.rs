@@ -395,3 +395,71 @@ fn a_folder_without_a_storage_and_a_file_that_is_no_recording_are_refused() {
         "it only reads"
     );
 }
+
+/// Writes a configuration with the storages `data` and `copy` in this folder, and `none` in memory;
+/// returns its path.
+fn configuration(folder: &Folder) -> String {
+    let storage = |name: &str| {
+        format!(
+            "{name}: {{key_expr: 'demo/**', strip_prefix: 'demo', history: {{}},
+                volume: {{id: 'redb', dir: {:?}, on_closure: 'destroy_db'}}}}",
+            folder.path().join(name)
+        )
+    };
+    let storages = [
+        storage("data"),
+        storage("copy"),
+        "none: {key_expr: 'x', volume: 'memory'}".to_owned(),
+    ];
+    let storages = storages.join(", ");
+    let text = format!("{{plugins: {{storage_manager: {{storages: {{{storages}}}}}}}}}");
+    let file = folder.path().join("router.json5");
+    fs::write(&file, text).expect("a folder");
+    file.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn a_configuration_and_a_name_stand_for_a_folder() {
+    let folder = Folder::new("storage-config");
+    let file = configuration(&folder);
+    let backup = folder.path().join("backup.jsonl");
+    let backup = backup.to_str().expect("UTF-8");
+    recording(
+        backup,
+        &[
+            ("demo/a", 1, Some("1")),
+            ("demo/a", 2, Some("2")),
+            ("other", 1, Some("3")),
+        ],
+    );
+    let of_data = ["--config", &file, "--storage", "data"];
+    let with = |first: &[&str]| done(&[first, &of_data[..]].concat());
+    let import = with(&["import", backup]);
+    let words = "2 taken, 0 older than what is stored, 1 left out";
+    assert!(import.err.contains(words), "{import:?}");
+    // The command destroys nothing, whatever the storage does at its closure.
+    let check = with(&["check"]);
+    assert!(check.out.contains("history"), "{check:?}");
+    let export = with(&["export"]);
+    assert!(export.out.contains("\"demo/a\""), "{export:?}");
+    with(&["compact"]);
+    assert!(folder.path().join("data/storage.redb").exists());
+}
+
+#[test]
+fn a_configuration_without_that_storage_is_refused() {
+    let folder = Folder::new("storage-config");
+    let file = configuration(&folder);
+    let of = |name: &'static str| ["check", "--config", &file, "--storage", name];
+    refused(&of("copy"), 1, &["storage copy has no data in"]);
+    refused(&of("none"), 2, &["volume memory"]);
+    refused(
+        &of("nine"),
+        2,
+        &["router.json5", "no storage \"nine\", only copy, data, none"],
+    );
+    refused(&of("nine")[..3], 2, &["--storage"]);
+    refused(&["check"], 2, &["DIR"]);
+    let both = [&of("data")[..], &["folder"]].concat();
+    refused(&both, 2, &["--config"]);
+}

@@ -63,7 +63,10 @@ pub fn add(counter: &AtomicU64, more: u64) {
 
 /// The counters of several storages. Clones share them, also when storages come and go.
 #[derive(Debug, Clone, Default)]
-pub struct Counters(Arc<Mutex<Vec<(String, Arc<Counts>)>>>);
+pub struct Counters(Arc<Mutex<Vec<Named>>>);
+
+/// The counters of a storage, with its name.
+type Named = (String, Arc<Counts>);
 
 impl Counters {
     /// Replaces them by those of other storages.

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonda::Session;
 use zonda::query::Queryable;
-use zonda_volume::Volume;
+use zonda_volume::{Options, Volume};
 
 use answers::Answers;
 use managed::{Managed, Surroundings};
@@ -69,6 +69,52 @@ pub enum StorageError {
 pub fn check(json: &str) -> Result<(), StorageError> {
     let settings = settings::read(json, zonda_volume::BUILTIN);
     settings.map(|_| ()).map_err(StorageError::Config)
+}
+
+/// The data of a storage in a configuration, for programs that work on it while no router does.
+#[derive(Clone)]
+pub struct Configured {
+    /// The volume.
+    pub volume: &'static dyn Volume,
+    /// Options of the storage for it.
+    pub options: Options,
+    /// First chunks of the keys, which are not stored.
+    pub strip_prefix: Option<String>,
+    /// True if it keeps former values.
+    pub has_history: bool,
+}
+
+impl std::fmt::Debug for Configured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Configured")
+            .field("volume", &self.volume.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the storage of this name in a configuration, as JSON.
+///
+/// # Errors
+/// The first value that is wrong, or there is no such storage.
+pub fn configured(json: &str, name: &str) -> Result<Configured, StorageError> {
+    let settings = settings::read(json, zonda_volume::BUILTIN).map_err(StorageError::Config)?;
+    let names: Vec<_> = settings.storages.iter().map(|it| it.name.clone()).collect();
+    let found = settings.storages.into_iter().find(|it| it.name == name);
+    let found = found.ok_or_else(|| {
+        StorageError::Config(match names.is_empty() {
+            true => format!("`{SECTION}/storages` has no storages"),
+            false => format!("there is no storage {name:?}, only {}", names.join(", ")),
+        })
+    })?;
+    let mut volumes = zonda_volume::BUILTIN.iter().copied();
+    let volume = volumes.find(|volume| volume.name() == found.backend);
+    let absent = || StorageError::Config(format!("there is no volume {}", found.backend));
+    Ok(Configured {
+        volume: volume.ok_or_else(absent)?,
+        options: found.options,
+        strip_prefix: found.strip_prefix,
+        has_history: found.history.is_some(),
+    })
 }
 
 /// Returns false if a configuration, as JSON, says that a node may run without its storages.

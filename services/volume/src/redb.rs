@@ -3,6 +3,7 @@
 //! Volume `redb`: an embedded database, one file in a folder for each storage.
 
 mod file;
+mod shared;
 mod store;
 
 use std::path::{Path, PathBuf};

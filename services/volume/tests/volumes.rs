@@ -153,6 +153,32 @@ mod redb {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn several_read_one_database_that_was_not_closed_well() {
+        let folder = Folder::new("volume");
+        filled(&folder, 100);
+        let file = folder.path().join("storage.redb");
+        let mut torn = read(&file).unwrap();
+        torn[9] |= 2;
+        write(&file, &torn).unwrap();
+        let read_only = in_folder(&folder).with("read_only", true);
+        let mut readers = [(); 3].map(|()| Redb.open(&read_only).unwrap());
+        for reader in &mut readers {
+            assert_eq!(reader.len(Table::Live), Ok(100));
+            let error = reader.remove(Table::Live, "name/1").unwrap_err();
+            assert_eq!(error, StoreError::ReadOnly);
+        }
+        let refused = Redb.open(&in_folder(&folder)).map(|_| ());
+        assert!(
+            matches!(refused, Err(OpenError::InUse { .. })),
+            "{refused:?}"
+        );
+        drop(readers);
+        let mut writer = Redb.open(&in_folder(&folder)).unwrap();
+        assert_eq!(writer.len(Table::Live), Ok(100));
+    }
+
     #[test]
     fn a_check_finds_damage_that_no_read_meets() {
         let folder = Folder::new("volume");

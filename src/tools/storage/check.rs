@@ -13,8 +13,9 @@ use super::super::show::time;
 use super::place::{Place, Use, not_open};
 
 const HELP: &str = "\
-Example:
+Examples:
   zonda storage check demo-storage
+  zonda storage check --config router.json5 --storage demo
 
 The folder is only read; a storage in use is refused. The table has the keys with a value, the deleted keys that are remembered (tombstones), the updates with wildcards that are \
 remembered, and the former values of a storage with a history.

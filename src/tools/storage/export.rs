@@ -17,6 +17,7 @@ const HELP: &str = "\
 Examples:
   zonda storage export demo-storage -o backup.jsonl
   zonda storage export demo-storage --prefix demo > backup.jsonl
+  zonda storage export --config router.json5 --storage demo > backup.jsonl
   zonda storage import restored backup.jsonl
   zonda replay backup.jsonl --fast -e tcp/127.0.0.1:7447
 
@@ -47,7 +48,8 @@ impl Export {
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let found = self.place.find(Use::Read)?;
-        let prefix = self.prefix.as_ref().map(|prefix| prefix.as_str());
+        let prefix = found.prefix(self.prefix.as_ref());
+        let prefix = prefix.as_deref();
         let storage = Offline::open(found.volume, &found.options, prefix, false);
         let mut storage = storage.map_err(not_open)?;
         let unfinished = self.output.as_deref().map(unfinished);

@@ -21,6 +21,7 @@ Examples:
   zonda storage import demo-storage backup.jsonl
   zonda storage import demo-storage walk.jsonl --prefix demo --history
   zonda storage import files backup.jsonl --volume fs
+  zonda storage import backup.jsonl --config router.json5 --storage demo
 
 The recording is one of `zonda storage export` or `zonda record`. The rules are those of a storage that runs: of each key the update with the \
 latest timestamp counts, in the recording or in the storage, so a backup overwrites nothing newer. A message without a timestamp gets \
@@ -35,7 +36,7 @@ const RECORDED: [u8; 1] = [2];
 
 /// Store what a recording has.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, allow_missing_positional = true)]
 pub struct Import {
     #[command(flatten)]
     place: Place,
@@ -79,8 +80,10 @@ impl Import {
         // An invalid file is reported before a folder is created.
         let mut recording = Recording::open(&self.file)?;
         let found = self.place.find(Use::Fill)?;
-        let prefix = self.prefix.as_ref().map(|prefix| prefix.as_str());
-        let storage = Offline::open(found.volume, &found.options, prefix, self.history);
+        let prefix = found.prefix(self.prefix.as_ref());
+        let prefix = prefix.as_deref();
+        let has_history = self.history || found.has_history;
+        let storage = Offline::open(found.volume, &found.options, prefix, has_history);
         let mut storage = storage.map_err(not_open)?;
         let mut counts = Counts::default();
         let read = fill(&mut storage, &mut recording, &interrupt, &mut counts);

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The folder of a storage, and the volume that it is of.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use zonda::Config;
+use zonda::key_expr::KeyExpr;
 use zonda_program::Failure;
+use zonda_storage::configured;
 use zonda_storage::volume::{BUILTIN, OpenError, Options, Volume};
 
 /// Volume of a storage that is new.
 const USUAL: &str = "redb";
 
-/// The folder of a storage, and its volume.
+/// The data of a storage: a folder and its volume, or a configuration that names both.
 #[derive(Args, Clone, Debug)]
 pub struct Place {
     /// The folder of the storage: the option `dir` of its volume
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "config")]
+    folder: Option<PathBuf>,
     /// The volume of the storage: redb or fs [default: the one whose data the folder has]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "config")]
     volume: Option<String>,
+    /// The configuration of the router, instead of a folder: it has the volume, the folder, the prefix
+    /// and the history
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "storage",
+        conflicts_with = "folder"
+    )]
+    config: Option<PathBuf>,
+    /// The name of the storage in the configuration
+    #[arg(long, value_name = "NAME", requires = "config")]
+    storage: Option<String>,
 }
 
 /// Use of a folder.
@@ -32,27 +47,96 @@ pub enum Use {
     Fill,
 }
 
-/// A volume, and the options to open a folder.
+impl Use {
+    /// Returns the options for this use.
+    fn of(self, options: Options) -> Options {
+        match self {
+            Use::Read => options.with("read_only", true),
+            Use::Change | Use::Fill => options,
+        }
+    }
+}
+
+/// The data of a storage, to be opened.
 pub struct Found {
     /// The volume.
     pub volume: &'static dyn Volume,
     /// Its options.
     pub options: Options,
+    /// The `strip_prefix`, if a configuration has it.
+    pub prefix: Option<String>,
+    /// True if a configuration has a `history`.
+    pub has_history: bool,
+}
+
+impl Found {
+    /// Returns the prefix that the command line or else the configuration has.
+    pub fn prefix(&self, given: Option<&KeyExpr<'_>>) -> Option<String> {
+        let given = given.map(|prefix| prefix.as_str().to_owned());
+        given.or_else(|| self.prefix.clone())
+    }
 }
 
 impl Place {
-    /// Returns the name of the folder, as the user wrote it.
-    pub fn name(&self) -> impl std::fmt::Display {
-        self.folder.display()
+    /// Returns the name of the place, as the user wrote it.
+    pub fn name(&self) -> String {
+        match (&self.folder, &self.storage) {
+            (Some(folder), _) => folder.display().to_string(),
+            (None, name) => format!("storage {}", name.as_deref().unwrap_or_default()),
+        }
     }
 
-    /// Finds the volume of the folder.
+    /// Finds the data.
     ///
     /// # Errors
-    /// Bad usage if there is none of that name, a failure if the folder has no storage.
+    /// Bad usage if there is no such volume, configuration or storage, a failure if there is no data.
     pub fn find(&self, used: Use) -> Result<Found, Failure> {
+        match (&self.folder, &self.config) {
+            (Some(folder), _) => self.in_folder(folder, used),
+            (None, Some(file)) => self.configured(file, used),
+            (None, None) => Err(Failure::Usage("name a folder, or --config".to_owned())),
+        }
+    }
+
+    fn configured(&self, file: &Path, used: Use) -> Result<Found, Failure> {
+        let usage = |error: String| Failure::Usage(format!("{}: {error}", file.display()));
+        let config = Config::from_file(file).map_err(|error| usage(error.to_string()))?;
+        let json = config.plugin_json("storage_manager");
+        let absent = || usage("it has no `plugins/storage_manager`".to_owned());
+        let name = self.storage.as_deref().unwrap_or_default();
+        let found = configured(&json.ok_or_else(absent)?, name);
+        let found = found.map_err(|error| usage(error.to_string()))?;
+        let is_on_disk = Options::default().with("dir", "x");
+        if found.volume.check(&is_on_disk).is_err() {
+            let volume = found.volume.name();
+            return Err(Failure::Usage(format!(
+                "{} is in the volume {volume}, and has no folder",
+                self.name()
+            )));
+        }
+        // Its data stays there, whatever is to happen when its router ends.
+        let options = found.options.with("on_closure", "do_nothing");
+        let folder = options.folder("a folder");
+        let folder = folder.map_err(|error| usage(error.to_string()))?;
+        let has_data = found.volume.has_data_in(&folder);
+        if !has_data && used != Use::Fill {
+            return Err(Failure::Run(format!(
+                "{} has no data in {}",
+                self.name(),
+                folder.display()
+            )));
+        }
+        Ok(Found {
+            volume: found.volume,
+            options: used.of(options),
+            prefix: found.strip_prefix,
+            has_history: found.has_history,
+        })
+    }
+
+    fn in_folder(&self, folder: &Path, used: Use) -> Result<Found, Failure> {
         // A relative folder is that of the shell, not that of the environment of a router.
-        let folder = std::path::absolute(&self.folder)?;
+        let folder = std::path::absolute(folder)?;
         let text = folder.to_str();
         let no_text = || Failure::Usage(format!("the path of {} is no UTF-8", self.name()));
         let options = Options::default().with("dir", text.ok_or_else(no_text)?);
@@ -75,13 +159,14 @@ impl Place {
             Use::Change => is_there,
             Use::Read => is_there || self.volume.is_some(),
         };
-        match (is_enough, used) {
-            (false, _) => Err(self.no_storage()),
-            (true, Use::Read) => Ok(Found {
+        match is_enough {
+            false => Err(self.no_storage()),
+            true => Ok(Found {
                 volume,
-                options: options.with("read_only", true),
+                options: used.of(options),
+                prefix: None,
+                has_history: false,
             }),
-            (true, _) => Ok(Found { volume, options }),
         }
     }
 

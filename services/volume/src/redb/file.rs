@@ -8,9 +8,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use redb::backends::FileBackend;
 use redb::{Builder, CompactionError, Database, DatabaseError, StorageBackend, StorageError};
 
+use super::shared::SharedFile;
 use crate::{OpenError, folder};
 
 /// First bytes of a database.
@@ -45,7 +45,7 @@ fn create(file: &Path) -> Result<(), OpenError> {
     folder::sync(folder).map_err(|error| system(folder, &error))
 }
 
-/// Opens a database whose file is only read; the file is locked as one that is written.
+/// Opens a database whose file is only read. Others may read it at the same time.
 pub fn open_to_read(file: &Path) -> Result<Database, OpenError> {
     match begins_well(file) {
         Ok(true) => {}
@@ -54,7 +54,7 @@ pub fn open_to_read(file: &Path) -> Result<Database, OpenError> {
     }
     let opened = File::open(file).map_err(|error| system(file, &error))?;
     guarded(file, move || {
-        let pages = Untouched::new(FileBackend::new(opened)?)?;
+        let pages = Untouched::new(SharedFile::lock(opened)?)?;
         builder().create_with_backend(pages)
     })
 }
@@ -143,7 +143,7 @@ struct Untouched(Mutex<Overlay>);
 
 #[derive(Debug)]
 struct Overlay {
-    file: FileBackend,
+    file: SharedFile,
     /// Length of the file on the disk, and for the database.
     on_disk: u64,
     length: u64,
@@ -152,7 +152,7 @@ struct Overlay {
 }
 
 impl Untouched {
-    fn new(file: FileBackend) -> io::Result<Untouched> {
+    fn new(file: SharedFile) -> io::Result<Untouched> {
         let on_disk = file.len()?;
         Ok(Untouched(Mutex::new(Overlay {
             file,
