@@ -22,6 +22,7 @@ use zonda_volume::Entry;
 
 use crate::counts::{Counts, add};
 use crate::queue::Queue;
+use crate::sampling::Sampling;
 
 /// Limit of the time that a reply may take before its asker counts as slow.
 const QUICK: Duration = Duration::from_millis(20);
@@ -36,6 +37,8 @@ const SLOW_MAX: usize = 256;
 /// A query under way; counted until it is dropped.
 pub struct Active {
     pub query: Query,
+    /// Choice among the values of a history; `None` if all of them are sent.
+    pub sampling: Option<Sampling>,
     counts: Arc<Counts>,
 }
 
@@ -44,6 +47,7 @@ impl Active {
         counts.active.fetch_add(1, Ordering::Relaxed);
         Active {
             query,
+            sampling: None,
             counts: Arc::clone(counts),
         }
     }

@@ -19,6 +19,7 @@ use crate::counts::{Counts, add};
 use crate::ledger::{Effect, Found, Ledger, Span, Update};
 use crate::offline::value;
 use crate::queue::{Job, Jobs, Queue};
+use crate::sampling::Sampling;
 
 /// Parameter of a query that changes what is stored: its value, and the two that there are.
 const WRITE: &str = "_write";
@@ -231,7 +232,12 @@ impl Engine {
 
     fn answer(&mut self, query: Query) {
         add(&self.counts.queries, 1);
-        let active = Active::new(query, &self.counts);
+        let mut active = Active::new(query, &self.counts);
+        let sampling = Sampling::of(active.query.parameters(), self.ledger.has_history());
+        match sampling {
+            Ok(sampling) => active.sampling = sampling,
+            Err(error) => return self.refuse(active, &error),
+        }
         let write = active.query.parameters().get(WRITE).map(str::to_owned);
         match write {
             Some(write) => self.write(active, &write),
@@ -266,7 +272,7 @@ impl Engine {
     }
 
     /// Answers with the keys from a name on, as many as a slice has.
-    fn answer_many(&mut self, active: Active, from: String) {
+    fn answer_many(&mut self, mut active: Active, from: String) {
         let is_spreading = self.ledger.is_spreading() && !self.progress.is_failing;
         if is_spreading && self.asks_history(&active.query) {
             // An update enters the history of each key as it reaches the key.
@@ -278,13 +284,16 @@ impl Engine {
         };
         let (mut replies, mut bytes, mut next) = (VecDeque::new(), 0, None);
         let pattern = active.query.key_expr().clone();
+        let mut sampling = active.sampling.take();
         let mut visit = |found| {
             let Found { name, key, entry } = found;
             if replies.len() >= SLICE_REPLIES || bytes >= SLICE_BYTES {
                 next = Some(name);
                 return ControlFlow::Break(());
             }
-            if is_within(&range, &entry.at) {
+            let is_wanted = is_within(&range, &entry.at);
+            let mut sampling = sampling.as_mut();
+            if is_wanted && sampling.as_mut().is_none_or(|it| it.takes(&key, &entry.at)) {
                 bytes += entry.weight();
                 replies.push_back(Reply::Entry(key, entry));
             }
@@ -299,6 +308,7 @@ impl Engine {
             most: SLICE_KEYS,
         };
         let read = self.ledger.matching(table, &pattern, span, &mut visit);
+        active.sampling = sampling;
         let next = match read {
             Ok(looked_at) => next.or(looked_at),
             Err(error) => {

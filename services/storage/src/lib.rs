@@ -30,6 +30,7 @@ mod managed;
 mod offline;
 mod patterns;
 mod queue;
+mod sampling;
 mod settings;
 mod spread;
 mod storage;

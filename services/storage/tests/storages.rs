@@ -321,3 +321,42 @@ fn a_history_answers_for_a_time() {
     assert_eq!(scene.get("demo/*?_time=[now(-1h)..]").len(), 80);
     assert_eq!(scene.get("demo/*?_time=[..now(-1h)]"), [""; 0]);
 }
+
+#[test]
+fn a_history_answers_with_the_first_value_of_each_interval() {
+    let json = r#"{"storages": {
+        "h": {"key_expr": "demo/**", "volume": "memory", "history": {"count": 100000}},
+        "last": {"key_expr": "last/**", "volume": "memory"}}}"#;
+    let scene = Scene::new(json);
+    // Ten values a second, for 1000 s: more than one part of an answer.
+    let publisher = scene.client.declare_publisher("demo/a");
+    let publisher = publisher
+        .congestion_control(zonda::qos::CongestionControl::Block)
+        .wait()
+        .unwrap();
+    let id = *scene.client.new_timestamp().get_id();
+    for tenth in 0..10_000_u64 {
+        let time = std::time::Duration::from_millis(1_700_000_000_050 + tenth * 100);
+        let at = zonda::time::Timestamp::new(zonda::time::Ntp64::from_unix(time), id);
+        let put = publisher.put(tenth.to_string()).timestamp(at);
+        put.wait().unwrap();
+    }
+    until("all values are stored", || {
+        scene.metric("zonda_storage_puts") == 10_000
+    });
+    let found = scene.get("demo/*?_time=[..];_every=1s");
+    let mut expected: Vec<_> = (0..1000).map(|s| format!("demo/a={}", s * 10)).collect();
+    expected.sort();
+    assert_eq!(found, expected);
+    let range = "_time=[2023-11-14T22:13:20.5Z..2023-11-14T22:13:23Z]";
+    let found = scene.get(&format!("demo/a?{range};_every=1s"));
+    assert_eq!(found, ["demo/a=10", "demo/a=20", "demo/a=5"]);
+    let refused = scene.get("last/**?_time=[..];_every=1s");
+    assert_eq!(
+        refused,
+        [
+            "error: storage last: `_every` needs a storage with a `history`, and this one keeps last values alone"
+        ]
+    );
+    assert!(scene.get("demo/a?_every=1s")[0].contains("needs a time"));
+}
