@@ -18,7 +18,7 @@ use zonda::bytes::Encoding;
 use zonda::key_expr::KeyExpr;
 use zonda::query::Query;
 use zonda::{AnswerError, Operation, Wait};
-use zonda_volume::Entry;
+use zonda_volume::{Entry, Value};
 
 use crate::counts::{Counts, add};
 use crate::queue::Queue;
@@ -39,6 +39,8 @@ pub struct Active {
     pub query: Query,
     /// Choice among the values of a history; `None` if all of them are sent.
     pub sampling: Option<Sampling>,
+    /// True if another replica asks.
+    pub is_of_replica: bool,
     counts: Arc<Counts>,
 }
 
@@ -48,8 +50,15 @@ impl Active {
         Active {
             query,
             sampling: None,
+            is_of_replica: false,
             counts: Arc::clone(counts),
         }
+    }
+
+    pub fn of_replica(query: Query, counts: &Arc<Counts>) -> Active {
+        let mut active = Active::new(query, counts);
+        active.is_of_replica = true;
+        active
     }
 }
 
@@ -89,6 +98,8 @@ pub struct Slice {
 /// One reply.
 pub enum Reply {
     Entry(KeyExpr<'static>, Entry),
+    /// An answer to another replica, with the value of its event.
+    Replica(Vec<u8>, Option<Value>),
     Error(String),
 }
 
@@ -235,6 +246,12 @@ fn send_one(query: &Query, reply: &Reply, limit: Duration) -> Result<(), AnswerE
             let reply = query
                 .reply_err(text.as_str())
                 .encoding(Encoding::ZENOH_STRING);
+            reply.timeout(limit).typed().wait()
+        }
+        Reply::Replica(answer, value) => {
+            let value = value.clone().unwrap_or_default();
+            let reply = query.reply(query.key_expr(), value.payload);
+            let reply = reply.encoding(&*value.encoding).attachment(answer.clone());
             reply.timeout(limit).typed().wait()
         }
         Reply::Entry(key, entry) => match &entry.value {

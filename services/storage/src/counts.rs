@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use zonda::session::{Kind, Metric, Sample};
 
-use crate::storage::Storage;
-
 /// Declares the counters of a storage.
 macro_rules! counters {
     ($($field:ident: $kind:ident $metric:ident $name:literal $help:literal;)*) => {
@@ -50,6 +48,8 @@ counters! {
     failures: Counter FAILURES "zonda_storage_failures" "Updates, queries and commits that failed.";
     dropped: Counter DROPPED "zonda_storage_dropped" "Updates and queries that found the queue of a storage full.";
     forgotten: Counter FORGOTTEN "zonda_storage_patterns_forgotten" "Updates with wildcards that were forgotten because there were too many.";
+    digests: Counter DIGESTS "zonda_storage_digests" "Digests that a replica has published.";
+    aligned: Counter ALIGNED "zonda_storage_aligned" "Updates that a replica has taken from another one.";
     commits: Counter COMMITS "zonda_storage_commits" "Commits to the disk.";
     keys: Gauge KEYS "zonda_storage_keys" "Keys that have a value.";
     tombstones: Gauge TOMBSTONES "zonda_storage_tombstones" "Deleted keys that are remembered.";
@@ -66,14 +66,12 @@ pub fn add(counter: &AtomicU64, more: u64) {
 pub struct Counters(Arc<Mutex<Vec<Named>>>);
 
 /// The counters of a storage, with its name.
-type Named = (String, Arc<Counts>);
+pub(crate) type Named = (String, Arc<Counts>);
 
 impl Counters {
     /// Replaces them by those of other storages.
-    pub(crate) fn follow(&self, storages: &[Storage]) {
-        let each = storages.iter();
-        let each = each.map(|it| (it.settings.name.clone(), Arc::clone(&it.counts)));
-        *self.0.lock() = each.collect();
+    pub(crate) fn follow(&self, storages: impl Iterator<Item = Named>) {
+        *self.0.lock() = storages.collect();
     }
 
     /// Returns them as samples, those of one kind together.

@@ -21,6 +21,10 @@ use crate::offline::value;
 use crate::queue::{Job, Jobs, Queue};
 use crate::sampling::Sampling;
 
+mod align;
+
+pub use align::{Replica, Shared};
+
 /// Parameter of a query that changes what is stored: its value, and the two that there are.
 const WRITE: &str = "_write";
 const WRITE_PUT: &str = "put";
@@ -50,6 +54,8 @@ pub struct Engine {
     pub lifespan: Duration,
     /// True if queries may change what is stored.
     pub write_queries: bool,
+    /// Its alignment with other replicas.
+    pub replica: Option<Replica>,
     pub progress: Progress,
 }
 
@@ -70,14 +76,16 @@ pub struct Progress {
 }
 
 impl Engine {
-    /// Works until the queue is closed and empty. Returns the store, with all changes committed.
-    pub fn run(mut self) -> Box<dyn Store> {
+    /// Works until the queue is closed and empty. Returns the store, with all changes
+    /// committed; `None` if it is in use elsewhere.
+    pub fn run(mut self) -> Option<Box<dyn Store>> {
         self.progress.forget_at = Some(Instant::now() + self.period);
         if self.ledger.store().uncommitted_bytes() > 0 {
             // Another storage had the store, and the disk failed.
             self.note_change();
         }
         self.count_entries();
+        self.align_on_time();
         let mut jobs = Jobs::default();
         let queue = Arc::clone(&self.queue);
         while queue.take(&mut jobs, self.next_time()) {
@@ -93,12 +101,21 @@ impl Engine {
             if is_due(self.progress.spread_at) {
                 self.spread();
             }
+            self.align_on_time();
             if is_due(self.progress.forget_at) {
                 self.forget();
             }
         }
         self.commit();
-        self.ledger.into_store()
+        let store = self.ledger.into_store();
+        match self.replica {
+            None => Some(store),
+            Some(replica) => {
+                // A share of what the replica returns.
+                drop(store);
+                replica.into_store()
+            }
+        }
     }
 
     fn next_time(&mut self) -> Option<Instant> {
@@ -106,7 +123,13 @@ impl Engine {
         if self.ledger.is_spreading() {
             progress.spread_at.get_or_insert_with(Instant::now);
         }
-        let times = [progress.commit_at, progress.forget_at, progress.spread_at];
+        let replica = self.replica.as_ref().and_then(Replica::next_time);
+        let times = [
+            progress.commit_at,
+            progress.forget_at,
+            progress.spread_at,
+            replica,
+        ];
         times.into_iter().flatten().min()
     }
 
@@ -114,7 +137,11 @@ impl Engine {
         match job {
             Job::Sample(sample) => self.take(&sample),
             Job::Query(query) => self.answer(query),
+            Job::Rest(Rest { active, from }) if active.is_of_replica => {
+                self.answer_replica(active, &from);
+            }
             Job::Rest(Rest { active, from }) => self.answer_many(active, from),
+            Job::Align(message) => self.align(message),
         }
         self.commit_if_due();
     }

@@ -19,6 +19,7 @@ use crate::patterns::{Pattern, Patterns};
 use crate::spread::{Spread, Spreads, UNFINISHED};
 
 mod export;
+mod merge;
 mod step;
 
 pub use export::PART;

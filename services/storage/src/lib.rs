@@ -30,6 +30,7 @@ mod managed;
 mod offline;
 mod patterns;
 mod queue;
+mod replica;
 mod sampling;
 mod settings;
 mod spread;
@@ -189,7 +190,10 @@ impl Storages {
         let settings = settings.map_err(StorageError::Config)?;
         let _turn = self.turn.lock();
         let changed = managed::change(&self.managed, settings, &self.surroundings);
-        self.counters.follow(&self.managed.lock().storages);
+        let managed = self.managed.lock();
+        let each = managed.storages.iter();
+        let each = each.map(|it| (it.settings.name.clone(), Arc::clone(&it.counts)));
+        self.counters.follow(each);
         changed.map_err(StorageError::Start)
     }
 

@@ -45,9 +45,14 @@ impl Pattern {
 pub struct Patterns(Vec<Pattern>);
 
 impl Patterns {
+    /// Returns true if an update has no effect beside the known ones.
+    pub fn is_void(&self, new: &Pattern) -> bool {
+        self.0.iter().any(|known| known.overrides(new))
+    }
+
     /// Adds an update, and returns the ones to forget; `None` if a newer one makes it void.
     pub fn insert(&mut self, new: Pattern) -> Option<Vec<Pattern>> {
-        if self.0.iter().any(|known| known.overrides(&new)) {
+        if self.is_void(&new) {
             return None;
         }
         let void = |known: &mut Pattern| new.overrides(known);

@@ -10,6 +10,7 @@ use zonda::query::Query;
 use zonda::sample::Sample;
 
 use crate::answers::{Rest, STOPPED, refuse};
+use crate::replica::Message;
 
 /// Limits of what waits for a storage.
 pub const JOBS_MAX: usize = 4096;
@@ -24,6 +25,8 @@ pub enum Job {
     Query(Query),
     /// The next part of a long answer.
     Rest(Rest),
+    /// A message of another replica.
+    Align(Message),
 }
 
 impl Job {
@@ -32,6 +35,7 @@ impl Job {
             Job::Sample(sample) => sample.payload().len(),
             Job::Query(query) => query.payload().map_or(0, |payload| payload.len()),
             Job::Rest(_) => 0,
+            Job::Align(message) => message.len(),
         };
         payload + JOB_BYTES
     }
@@ -41,7 +45,8 @@ impl Job {
         match self {
             Job::Query(query) => refuse(&query, reason),
             Job::Rest(rest) => refuse(&rest.active.query, reason),
-            Job::Sample(_) => {}
+            Job::Align(Message::Question(query)) => refuse(&query, reason),
+            Job::Align(_) | Job::Sample(_) => {}
         }
     }
 }

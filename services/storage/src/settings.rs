@@ -10,6 +10,7 @@ use zonda_volume::{Options, Volume};
 
 use crate::history::Limits;
 use crate::ledger::Names;
+use crate::replica::Eras;
 
 /// Key of the configuration.
 pub const SECTION: &str = "plugins/storage_manager";
@@ -68,11 +69,18 @@ pub struct StorageSettings {
     pub shown_volume: Value,
     /// Limits of the former values that are kept; `None` if none are.
     pub history: Option<Limits>,
+    /// Division of time of its alignment with other replicas; `None` without replicas.
+    pub replication: Option<Eras>,
     pub period: Duration,
     pub lifespan: Duration,
 }
 
 impl StorageSettings {
+    /// Returns the fingerprint by which its replicas find each other.
+    pub fn fingerprint(&self, eras: &Eras) -> u64 {
+        eras.fingerprint(&self.key, self.strip_prefix.as_deref())
+    }
+
     pub fn names(&self) -> Names {
         Names::new(self.strip_prefix.clone())
     }
@@ -258,11 +266,6 @@ fn read_storage(
 ) -> Result<StorageSettings, String> {
     let path = &storage.path;
     storage.allow(&STORAGE_MEMBERS)?;
-    if storage.get("replication").is_some() {
-        return Err(format!(
-            "`{path}/replication` is not supported: storages do not align with each other; remove it to run without"
-        ));
-    }
     let expected = "a key expression such as \"demo/**\"";
     let key = storage.text("key_expr", expected)?;
     let key = key.ok_or_else(|| storage.refusal("key_expr", expected))?;
@@ -285,6 +288,7 @@ fn read_storage(
         options: volume.options,
         shown_volume: volume.shown,
         history: read_history(storage)?,
+        replication: read_replication(storage)?,
         period: collection.seconds("period", 30.0)?,
         lifespan: collection.seconds("lifespan", 86_400.0)?,
     })
@@ -345,6 +349,50 @@ fn read_volume(
         options,
         shown: shown_volume,
     })
+}
+
+fn read_replication(storage: &Section<'_>) -> Result<Option<Eras>, String> {
+    let Some(replication) = storage.get("replication") else {
+        return Ok(None);
+    };
+    let path = format!("{}/replication", storage.path);
+    let replication = Section::new(path, replication)?;
+    let members = [
+        "interval",
+        "sub_intervals",
+        "hot",
+        "warm",
+        "propagation_delay",
+    ];
+    replication.allow(&members)?;
+    let usual = Eras::default();
+    let interval = replication.seconds("interval", usual.interval.as_secs_f64())?;
+    let number = |name: &str, usual: u64, least: u64, expected: &str| match replication.get(name) {
+        None => Ok(usual),
+        Some(found) => match found.as_u64().filter(|n| (least..=1_000_000).contains(n)) {
+            Some(number) => Ok(number),
+            None => Err(replication.refusal(name, expected)),
+        },
+    };
+    let whole = "a whole number from 1 to 1000000";
+    let eras = Eras {
+        interval,
+        parts: number("sub_intervals", usual.parts, 1, whole)?,
+        hot: number("hot", usual.hot, 1, whole)?,
+        warm: number("warm", usual.warm, 0, "a whole number up to 1000000")?,
+        delay: Duration::from_millis(number(
+            "propagation_delay",
+            usual.delay.as_millis() as u64,
+            0,
+            "a whole number of milliseconds",
+        )?),
+    };
+    if interval < 2 * eras.delay || interval.as_millis() < u128::from(eras.parts) {
+        let expected =
+            "at least twice `propagation_delay`, and a millisecond for each of `sub_intervals`";
+        return Err(replication.refusal("interval", expected));
+    }
+    Ok(Some(eras))
 }
 
 fn read_history(storage: &Section<'_>) -> Result<Option<Limits>, String> {
@@ -477,8 +525,8 @@ mod tests {
                 "without wildcards",
             ),
             (
-                r#"{"key_expr": "a/**", "volume": "memory", "replication": {}}"#,
-                "replication` is not supported",
+                r#"{"key_expr": "a/**", "volume": "memory", "replication": {"interval": 0.4}}"#,
+                "replication/interval` is 0.4, expected at least twice",
             ),
             (
                 r#"{"key_expr": "a/**", "volume": "memory", "complet": true}"#,

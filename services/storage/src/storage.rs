@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
+use parking_lot::Mutex;
 use zonda::pubsub::Subscriber;
 use zonda::qos::CongestionControl;
-use zonda::query::{Query, Queryable};
-use zonda::sample::Sample;
+use zonda::query::Queryable;
+use zonda::sample::{Locality, Sample};
 use zonda::{Session, Wait};
 use zonda_volume::{Store, Volume};
 
 use crate::answers::{Answers, STOPPED};
 use crate::counts::{Counts, add};
-use crate::engine::{Engine, Progress};
+use crate::engine::{Engine, Progress, Replica, Shared};
 use crate::ledger::Ledger;
 use crate::queue::{Job, Jobs, Pushed, Queue};
+use crate::replica::{Eras, Index, Indexed, Message, aligner_key, digest_key};
 use crate::settings::StorageSettings;
 
 /// Limit of the queries that one storage answers at once.
@@ -48,8 +50,10 @@ pub struct Storage {
     /// `None` once they are undeclared.
     subscriber: Option<Subscriber<()>>,
     queryable: Option<Queryable<()>>,
+    digests: Option<Subscriber<()>>,
+    aligner: Option<Queryable<()>>,
     /// Returns the store; `None` before it runs, and once it has ended.
-    thread: Option<JoinHandle<Box<dyn Store>>>,
+    thread: Option<JoinHandle<Option<Box<dyn Store>>>>,
 }
 
 impl Storage {
@@ -73,6 +77,8 @@ impl Storage {
             queue: Arc::default(),
             subscriber: None,
             queryable: None,
+            digests: None,
+            aligner: None,
             thread: None,
         };
         let declared = storage.declare_both(session);
@@ -86,12 +92,40 @@ impl Storage {
         let queryable = session
             .declare_queryable(key)
             .complete(self.settings.complete);
-        let queryable = queryable.callback(move |query| ask(&queue, &counts, query));
+        let queryable = queryable.callback(move |query| ask(&queue, &counts, Job::Query(query)));
         self.queryable = Some(queryable.wait()?);
         let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
         let subscriber = session.declare_subscriber(key);
         let subscriber = subscriber.callback(move |sample| keep(&queue, &counts, sample));
         self.subscriber = Some(subscriber.wait()?);
+        match self.settings.replication {
+            Some(eras) => self.declare_replica(session, self.settings.fingerprint(&eras)),
+            None => Ok(()),
+        }
+    }
+
+    /// Declares that other replicas are listened to, and answered.
+    fn declare_replica(&mut self, session: &Session, print: u64) -> zonda::Result<()> {
+        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        let aligner = session.declare_queryable(aligner_key(&session.zid().to_string(), print));
+        let aligner = aligner.allowed_origin(Locality::Remote);
+        let aligner = aligner.callback(move |query| {
+            ask(&queue, &counts, Job::Align(Message::Question(query)));
+        });
+        self.aligner = Some(aligner.wait()?);
+        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        let digests = session.declare_subscriber(digest_key("*", print));
+        let digests = digests.allowed_origin(Locality::Remote);
+        let digests = digests.callback(move |sample| {
+            let id = sample.key_expr().as_str().split('/').nth(1);
+            let from = id.unwrap_or_default().to_owned();
+            let bytes = sample.payload().clone();
+            let digest = Job::Align(Message::Digest { from, bytes });
+            if let Pushed::Full(_) = queue.push(digest, false) {
+                add(&counts.dropped, 1);
+            }
+        });
+        self.digests = Some(digests.wait()?);
         Ok(())
     }
 
@@ -109,6 +143,13 @@ impl Storage {
         let name = settings.name.clone();
         let prefix = format!("storage {name}");
         let named = |error: &dyn std::fmt::Display| format!("{prefix}: {error}");
+        let (store, replica) = match settings.replication {
+            None => (store, None),
+            Some(eras) => {
+                let (store, replica) = self.replicate(store, eras, session)?;
+                (store, Some(replica))
+            }
+        };
         let ledger =
             Ledger::open(store, settings.names(), settings.history).map_err(|e| named(&e))?;
         let engine = Engine {
@@ -121,6 +162,7 @@ impl Storage {
             period: settings.period,
             lifespan: settings.lifespan,
             write_queries: settings.write_queries,
+            replica,
             progress: Progress::default(),
         };
         let queue = Arc::clone(&self.queue);
@@ -131,6 +173,31 @@ impl Storage {
         let thread = std::thread::Builder::new().name("zonda-storage".into());
         self.thread = Some(thread.spawn(run).map_err(|e| named(&e))?);
         Ok(self)
+    }
+
+    /// Begins to index what a store has, and to align it.
+    fn replicate(
+        &self,
+        store: Box<dyn Store>,
+        eras: Eras,
+        session: &Session,
+    ) -> Result<(Box<dyn Store>, Replica), String> {
+        let settings = &self.settings;
+        let named = |error: &dyn std::fmt::Display| format!("storage {}: {error}", settings.name);
+        let print = settings.fingerprint(&eras);
+        let index = Arc::new(Mutex::new(Index::new(eras, print, settings.lifespan)));
+        let store = Arc::new(Mutex::new(store));
+        let indexed = Indexed::new(Arc::clone(&store), Arc::clone(&index));
+        let indexed = indexed.map_err(|error| named(&error))?;
+        let shared = Shared {
+            key: settings.key.clone(),
+            settings: print,
+            eras,
+            index,
+            store,
+        };
+        let replica = Replica::start(shared, session, &self.queue);
+        Ok((Box::new(indexed), replica.map_err(|error| named(&error))?))
     }
 
     /// Stops it, and returns its store; `None` if its volume has panicked, or it did not run.
@@ -144,10 +211,12 @@ impl Storage {
     fn finish(&mut self) -> Option<Box<dyn Store>> {
         self.subscriber = None;
         self.queryable = None;
+        self.digests = None;
+        self.aligner = None;
         self.queue.close();
         match self.thread.take() {
             // A panic was reported when it happened.
-            Some(thread) => thread.join().ok(),
+            Some(thread) => thread.join().ok().flatten(),
             None => {
                 refuse_all(&self.queue);
                 None
@@ -192,10 +261,11 @@ fn keep(queue: &Queue, counts: &Counts, sample: Sample) {
     }
 }
 
-fn ask(queue: &Queue, counts: &Counts, query: Query) {
+/// Queues a query of an asker or of another replica.
+fn ask(queue: &Queue, counts: &Counts, job: Job) {
     let pushed = match counts.active.load(Ordering::Relaxed) < ACTIVE_MAX {
-        true => queue.push(Job::Query(query), false),
-        false => Pushed::Full(Job::Query(query)),
+        true => queue.push(job, false),
+        false => Pushed::Full(job),
     };
     let (job, reason) = match pushed {
         Pushed::Taken => return,

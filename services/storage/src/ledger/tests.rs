@@ -12,6 +12,8 @@ use zonda_volume::{Durability, Memory, Options, Volume};
 
 use super::*;
 
+mod merging;
+
 impl Span<'_> {
     /// All entries.
     const ALL: Span<'static> = Span {
