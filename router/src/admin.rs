@@ -9,11 +9,13 @@ pub(crate) mod asker;
 pub(crate) mod config_space;
 pub(crate) mod explanation;
 pub(crate) mod graph;
+pub(crate) mod published;
 pub(crate) mod question;
 pub(crate) mod report_cache;
 pub(crate) mod root;
 pub(crate) mod tracing;
 pub(crate) mod waiting;
+pub(crate) mod writes;
 
 use serde_json::json;
 

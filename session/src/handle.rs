@@ -76,8 +76,9 @@ impl Session {
         &self.0.node
     }
 
-    pub(crate) fn configuration(&self) -> &Config {
-        &self.0.config
+    pub(crate) fn configuration(&self) -> Config {
+        let running = self.node().config();
+        running.unwrap_or_else(|| self.0.config.values())
     }
 
     pub(crate) fn declared(&self) -> &Arc<Registry<Declared>> {

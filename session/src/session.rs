@@ -402,7 +402,9 @@ impl Session {
         self.node().new_timestamp()
     }
 
-    /// Returns the configuration that it was opened with. A change of it changes nothing here.
+    /// Returns a copy of the configuration: the values that it was opened with, and of the keys that
+    /// were written since through the admin space, or reloaded, those in force now. A session
+    /// [on a running node](Self::from_node) has its own.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -410,7 +412,8 @@ impl Session {
     /// assert_eq!(session.config().get_json("mode")?, r#""peer""#);
     /// # Ok::<(), zonda::Error>(())
     /// ```
-    pub fn config(&self) -> &Config {
+    #[must_use]
+    pub fn config(&self) -> Config {
         self.configuration()
     }
 

@@ -378,3 +378,125 @@ fn a_value_that_is_too_long_is_refused() {
         router.close().wait().expect("it is open");
     }
 }
+
+/// Waits until the value in force of a key of the session's own node is this one; `None` for no
+/// such key.
+fn await_value(session: &Session, key: &str, expected: Option<&str>) {
+    until(key, || {
+        session.config().get(key).ok().as_deref() == expected
+    });
+}
+
+/// Returns the number of writes with a result.
+fn writes(session: &Session, node: &str, result: &str) -> u64 {
+    let metrics = format!("@/{node}/router/metrics");
+    let text = one(session, &metrics).text;
+    let name = format!("zonda_config_writes_total{{result=\"{result}\"}} ");
+    let count = text.lines().find_map(|line| line.strip_prefix(&name));
+    count.expect("a counter").parse().expect("a number")
+}
+
+#[test]
+fn a_publication_writes_the_configuration() {
+    let open = opened(router("a1").with("adminspace/permissions/write", "true"));
+    let session = connected_to(&open, client("c5"));
+    let rule =
+        "{id: 'r', size_limit: 4, flows: ['ingress'], messages: ['put'], key_exprs: ['a/**']}";
+    let limits = || one(&open, "@/a1/router/config/low_pass_filter").json();
+    let put = |key: &str, value: &str| session.put(key, value).wait().expect("it is open");
+    let delete = |key: &str| session.delete(key).wait().expect("it is open");
+    let count = |expected| {
+        until("the rules are there", || {
+            limits().as_array().map(Vec::len) == Some(expected)
+        });
+    };
+    // The id and the role may be wildcards; one item of a list has a key of its own.
+    put("@/*/router/config/low_pass_filter", &format!("[{rule}]"));
+    count(1);
+    put(
+        "@/a1/*/config/low_pass_filter/id=s",
+        &rule.replace("'r'", "'s'"),
+    );
+    count(2);
+    delete("@/a1/router/config/low_pass_filter/id=r");
+    count(1);
+    assert_eq!(limits()[0]["id"], "s");
+    // An object writes several keys.
+    put(
+        "@/a1/router/config",
+        "{low_pass_filter: [], downsampling: []}",
+    );
+    count(0);
+    put("@/a1/router/config/low_pass_filter", &format!("[{rule}]"));
+    count(1);
+    delete("@/a1/router/config/low_pass_filter");
+    count(0);
+    // The writes are applied in order, so the first ones have been refused when the last one is in
+    // force.
+    let before = [
+        writes(&session, "a1", "applied"),
+        writes(&session, "a1", "refused"),
+    ];
+    put("@/a1/router/config/low_pass_filter", "[{size: 4}]");
+    put("@/a1/router/config/mode", "'peer'");
+    put("@/a1/router/config/**", "1");
+    put("@/a1/router/config/low_pas_filter", "[]");
+    put("@/a1/router/config/low_pass_filter", "\u{1}");
+    put("@/b2/router/config/low_pass_filter", "[]");
+    delete("@/a1/router/config");
+    delete("@/a1/router/config/mod");
+    put("@/a1/router/config/low_pass_filter", &format!("[{rule}]"));
+    count(1);
+    let after = [
+        writes(&session, "a1", "applied"),
+        writes(&session, "a1", "refused"),
+    ];
+    assert_eq!(after, [before[0] + 1, before[1] + 7]);
+    assert_eq!(one(&open, "@/a1/router/config/mode").json(), "router");
+}
+
+/// Keys and values of the reference's own test.
+#[test]
+fn a_plugin_s_values_are_written_by_publications() {
+    let open = opened(router("a1").with("adminspace/permissions/write", "true"));
+    let key = "plugins/adminspace_wildcard/value";
+    let below = |root: &str| format!("{root}/config/{key}");
+    open.put(below("@/*/router"), "1")
+        .wait()
+        .expect("it is open");
+    await_value(&open, key, Some("1"));
+    let deletion = open.delete("@/a1/*/config/plugins/adminspace_wildcard");
+    deletion.wait().expect("it is open");
+    await_value(&open, key, None);
+    await_value(&open, "plugins/adminspace_wildcard", None);
+    open.put(below("@/*/*"), "2").wait().expect("it is open");
+    await_value(&open, key, Some("2"));
+}
+
+#[test]
+fn a_publication_needs_the_right_to_write() {
+    let rules = "{enabled: true, default_permission: 'allow',
+        rules: [{id: 'no', permission: 'deny', messages: ['put'], flows: ['ingress'], key_exprs: ['@/*/*/config/**']}],
+        subjects: [{id: 'c5', zids: ['c5']}], policies: [{rules: ['no'], subjects: ['c5']}]}";
+    let writable = router("a1").with("adminspace/permissions/write", "true");
+    let open = opened(writable.with("access_control", rules));
+    let [denied, allowed] = ["c5", "c6"].map(|zid| connected_to(&open, client(zid)));
+    let key = "@/a1/router/config/downsampling";
+    let rate = |n: u32| format!("[{{messages: ['put'], rules: [{{key_expr: 'b', freq: {n}}}]}}]");
+    let freq = || one(&open, key).json()[0]["rules"][0]["freq"].as_f64();
+    denied.put(key, rate(1)).wait().expect("it is open");
+    // A reply comes behind the publication on the same connection.
+    let _ = asked(&denied, key);
+    assert_eq!(writes(&open, "a1", "applied"), 0);
+    allowed.put(key, rate(2)).wait().expect("it is open");
+    until("the allowed one is in force", || freq() == Some(2.0));
+    assert_eq!(writes(&open, "a1", "applied"), 1);
+    let closed = opened(router("b2"));
+    let session = connected_to(&closed, client("c7"));
+    let key = "@/b2/router/config/downsampling";
+    session.put(key, rate(3)).wait().expect("it is open");
+    assert_eq!(one(&session, key).json(), json!([]));
+    let publisher = session.declare_publisher(key).wait().expect("it is open");
+    let status = publisher.matching_status().wait().expect("it is open");
+    assert!(!status.matching(), "no subscriber takes it");
+}

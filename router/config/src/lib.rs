@@ -47,6 +47,7 @@ mod trusted;
 mod validate;
 mod value;
 mod weights;
+mod written;
 
 use std::collections::BTreeMap;
 use std::fmt;

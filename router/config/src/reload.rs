@@ -62,7 +62,7 @@ pub fn is_reloaded(key: &str, role: WhatAmI) -> bool {
 }
 
 /// Returns true if `key` is `whole` or below it.
-fn is_part(key: &str, whole: &str) -> bool {
+pub(super) fn is_part(key: &str, whole: &str) -> bool {
     let below = key.strip_prefix(whole);
     below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }

@@ -38,7 +38,7 @@ impl Config {
     /// # Errors
     /// The key does not exist.
     pub fn remove<K: AsRef<str>>(&mut self, key: K) -> Result<(), AnyError> {
-        self.insert_json5(key.as_ref(), "null")
+        Ok(self.forget(key.as_ref())?)
     }
 
     /// Sets the item with the given id in a list, at `key/id=ID`: replaces the existing item or
@@ -61,20 +61,7 @@ impl Config {
         key: &str,
         value: &str,
     ) -> Result<bool, AnyError> {
-        let Some((list, id)) = key.rsplit_once("/id=") else {
-            return Ok(false);
-        };
-        let mut items = self.items(list)?;
-        // The insertion into a scratch configuration checks the item and reports its faults.
-        let mut scratch = Config::default();
-        scratch.insert_json5(list, &format!("[{value}]"))?;
-        let item = scratch.items(list)?.pop().unwrap_or_default();
-        match items.iter_mut().find(|item| has_id(item, id)) {
-            Some(place) => *place = item,
-            None => items.push(item),
-        }
-        self.insert_json5(list, &Json::Array(items).to_string())?;
-        Ok(true)
+        Ok(self.insert_item(key, value)?)
     }
 
     /// Removes the item with the given id from a list, at `key/id=ID`. Returns true if the key has
@@ -83,15 +70,7 @@ impl Config {
     /// # Errors
     /// There is no such list.
     pub fn try_remove_json5_array_item<K: AsRef<str>>(&mut self, key: K) -> Result<bool, AnyError> {
-        let Some((list, id)) = key.as_ref().rsplit_once("/id=") else {
-            return Ok(false);
-        };
-        let mut items = self.items(list)?;
-        let before = items.len();
-        items.retain(|item| !has_id(item, id));
-        let is_removed = items.len() < before;
-        self.insert_json5(list, &Json::Array(items).to_string())?;
-        Ok(is_removed)
+        Ok(self.remove_item(key.as_ref())?)
     }
 
     /// Builds a configuration from the data of a deserializer; absent keys have their defaults.
@@ -100,6 +79,35 @@ impl Config {
     /// The errors of the deserializer, or the fault of the configuration.
     pub fn from_deserializer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::deserialize(deserializer)
+    }
+
+    pub(super) fn insert_item(&mut self, key: &str, value: &str) -> Result<bool, ConfigError> {
+        let Some((list, id)) = key.rsplit_once("/id=") else {
+            return Ok(false);
+        };
+        let mut items = self.items(list)?;
+        // The insertion into a scratch configuration checks the item and reports its faults.
+        let mut scratch = Config::default();
+        scratch.set_json5(list, &format!("[{value}]"))?;
+        let item = scratch.items(list)?.pop().unwrap_or_default();
+        match items.iter_mut().find(|item| has_id(item, id)) {
+            Some(place) => *place = item,
+            None => items.push(item),
+        }
+        self.set_json5(list, &Json::Array(items).to_string())?;
+        Ok(true)
+    }
+
+    pub(super) fn remove_item(&mut self, key: &str) -> Result<bool, ConfigError> {
+        let Some((list, id)) = key.rsplit_once("/id=") else {
+            return Ok(false);
+        };
+        let mut items = self.items(list)?;
+        let before = items.len();
+        items.retain(|item| !has_id(item, id));
+        let is_removed = items.len() < before;
+        self.set_json5(list, &Json::Array(items).to_string())?;
+        Ok(is_removed)
     }
 
     fn items(&self, list: &str) -> Result<Vec<Json>, ConfigError> {

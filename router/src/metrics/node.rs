@@ -64,6 +64,7 @@ fn without_links(snapshot: &Snapshot) -> Vec<Sample> {
     all.extend(snapshot.turned_away.iter().map(|known| {
         Sample::of(&TURNED_AWAY, known.count).with("reason", known.reason.kind.name())
     }));
+    all.extend(each(&CONFIG_WRITES, "result", snapshot.config_writes));
     all.extend(snapshot.endpoints.iter().map(|status| {
         Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
     }));

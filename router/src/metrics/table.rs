@@ -21,6 +21,7 @@ metrics! {
     SLOW_CONSUMERS Counter "zonda_slow_consumers" "Links that were closed because the neighbour took too little while sources waited.";
     TIMESTAMPS_NOT_RECORDED Counter "zonda_timestamps_not_recorded" "Records that are missing in time-stamp stacks, as the stack was full or the function for timestamps panicked.";
     TURNED_AWAY Counter "zonda_turned_away" "Connections that were turned away, by reason.";
+    CONFIG_WRITES Counter "zonda_config_writes" "Writes to the configuration through the admin space, by what became of them.";
     ATTEMPTS Gauge "zonda_endpoint_attempts" "Attempts to connect since the endpoint was connected last.";
     INTRODUCTIONS Counter "zonda_introductions" "Connections that came to a listener, by what became of them.";
     INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";

@@ -11,14 +11,14 @@ use std::{
 };
 
 use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, WhatAmI, ZenohId};
-use zonda_runtime::{Runtime, oneshot, with_runtime};
+use zonda_runtime::{Runtime, with_runtime};
 
 use crate::{
     admin::{
         self,
         answer::Answer,
         asker::Asker,
-        config_space::{config_path, kept, may_block, write_config},
+        config_space::{apart, config_path, kept, may_block, write_config},
         explanation::{Explaining, is_explanation, kept_parameters},
         graph,
         question::{AdminQuestion, AdminReply, sets_false},
@@ -243,8 +243,11 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
         let Some(asker) = node.asker(&asked) else {
             return;
         };
-        let written = match may_block(node, &asked) {
-            true => write_apart(node, &asked, root, asker).await,
+        let written = match may_block(node, &asked.key) {
+            true => {
+                let (node, asked) = (Arc::clone(node), asked.clone());
+                apart(move || write_config(&node, &asked, &root, &asker)).await
+            }
             false => write_config(node, &asked, &root, &asker),
         };
         return match written {
@@ -283,24 +286,6 @@ async fn answer(node: &Arc<Shared>, asked: AdminQuestion) {
         node.admin_questions.note_work(begin, Instant::now());
         with_runtime!(&node.runtime, runtime => runtime.yield_now().await);
     }
-}
-
-/// Writes a value of the configuration on a thread of its own, while the runtime serves its links.
-async fn write_apart(
-    node: &Arc<Shared>,
-    asked: &AdminQuestion,
-    root: KeyExpr<'static>,
-    asker: Asker,
-) -> Result<AdminReply, String> {
-    let (sender, receiver) = oneshot::channel();
-    let (node, asked) = (Arc::clone(node), asked.clone());
-    let write = move || sender.send(write_config(&node, &asked, &root, &asker));
-    let thread = std::thread::Builder::new().name("zonda-config".into());
-    if let Err(error) = thread.spawn(write) {
-        return Err(format!("no thread: {error}"));
-    }
-    let failed = || Err("the write has failed; the log tells more".to_owned());
-    receiver.await.unwrap_or_else(failed)
 }
 
 /// Replies with the messages that pass the links of this node, until the time or the query is over.

@@ -9,6 +9,7 @@ use zonda_runtime::AnyRuntime;
 
 use super::shared::Shared;
 use crate::{
+    config::Config,
     flow::{publish, publisher::PublisherFace, receiving::Sink, resolve},
     model::{DeclareError, LinkStatus, Outcome, Publication, PublishError, SubscriberId, Wait},
     node::sessions::NodeSession,
@@ -58,6 +59,14 @@ impl Node {
     #[must_use]
     pub fn links(&self) -> Vec<LinkStatus> {
         self.shared.links()
+    }
+
+    /// Returns the values that the node runs with, if this session has opened it; `None` for other
+    /// sessions, and in a forked process.
+    #[must_use]
+    pub fn config(&self) -> Option<Config> {
+        let is_here = !self.is_forked() && !self.session.is_attached();
+        is_here.then(|| self.shared.running.values())
     }
 
     /// Returns the name of the runtime that the node's tasks run on.

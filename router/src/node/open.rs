@@ -11,6 +11,7 @@ use zonda_codec::{Endpoint, WhatAmI, ZenohId};
 use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::{
+    admin::published::take_published_writes,
     config::{Config, ConfigError, Settings, TimeLimit},
     model::OpenError,
     node::{
@@ -98,6 +99,8 @@ impl Node {
     }
 
     async fn start(&self) -> Result<(), OpenError> {
+        // A node that was just made is open.
+        let _ = take_published_writes(&self.shared, &self.session);
         self.listen().await?;
         // one task does the periodic work; it does not keep the node alive
         let shared = &self.shared;

@@ -45,11 +45,15 @@ impl Plugins {
         (key.is_empty() || is_of_plugins(key)) && !self.0.lock().is_empty()
     }
 
-    /// Returns true if two configurations differ in plugins that are all in this list.
+    /// Returns true if two configurations differ in plugins that are all in this list, or that the
+    /// program does not have.
     pub(crate) fn take_all(&self, now: &Config, next: &Config) -> bool {
         let names = self.names();
         let differing = differing_plugins(now, next);
-        differing.iter().all(|name| names.contains(&name.as_str()))
+        let is_taken = |name: &String| {
+            names.contains(&name.as_str()) || next.is_idle_plugin(&format!("plugins/{name}"))
+        };
+        differing.iter().all(is_taken)
     }
 
     /// Has each program take over what differs of its plugin. If one refuses, those before it get

@@ -84,7 +84,7 @@ impl Shared {
         let is_other_role = next.differing_keys(config).iter().any(|key| key == "mode");
         let has_plugins = self.running.plugins().take_all(&now, config);
         let is_taken = |key: &str| match is_other_role {
-            _ if is_of_plugins(key) => has_plugins,
+            _ if is_of_plugins(key) => has_plugins || config.is_idle_plugin(key),
             true => is_writable(key),
             false => is_reloaded(key, self.role),
         };
@@ -108,8 +108,9 @@ impl Shared {
         Ok(reloaded)
     }
 
-    /// Takes over the value of one key, or of several keys from an object if `key` is empty. If a
-    /// changed one needs a restart, it is named, and nothing was taken over.
+    /// Takes over the value of one key, or of several keys from an object if `key` is empty; without
+    /// a value the default. If a changed one needs a restart, it is named, and nothing was taken
+    /// over.
     ///
     /// # Errors
     /// The fault of the value, or the refusal of a plugin's program; nothing was taken over.
@@ -118,11 +119,12 @@ impl Shared {
     /// While a program takes over the configuration of its plugin ([`Plugins::may_take`]).
     ///
     /// [`Plugins::may_take`]: super::plugins::Plugins::may_take
-    pub(crate) fn write(&self, key: &str, value: &str) -> Result<Reloaded, ConfigError> {
+    pub(crate) fn write(&self, key: &str, value: Option<&str>) -> Result<Reloaded, ConfigError> {
         let write = |running: &Config| -> Result<Config, ConfigError> {
-            let written = match key {
-                "" => running.replaced(value)?,
-                _ => running.values().with(key, value),
+            let written = match (key, value) {
+                ("", Some(object)) => running.replaced(object)?,
+                (key, Some(value)) => running.written(key, value)?,
+                (key, None) => running.without(key)?,
             };
             written.validate()?;
             Ok(written)
@@ -161,7 +163,8 @@ impl Shared {
     /// Returns the keys that differ, and that a running node does not take over.
     fn needing_restart(&self, now: &Config, next: &Config) -> Vec<String> {
         let has_all = self.running.plugins().take_all(now, next);
-        let is_taken = |key: &str| is_writable(key) || (has_all && is_of_plugins(key));
+        let is_plugins = |key: &str| is_of_plugins(key) && (has_all || next.is_idle_plugin(key));
+        let is_taken = |key: &str| is_writable(key) || is_plugins(key);
         let mut keys = now.differing_keys(next);
         keys.retain(|key| !is_taken(key));
         keys

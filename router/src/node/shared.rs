@@ -24,7 +24,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    admin::{report_cache::Reports, waiting::WaitingQuestions},
+    admin::{report_cache::Reports, waiting::WaitingQuestions, writes::ConfigWrites},
     config::Settings,
     filter::Filters,
     flow::{local_routes::LocalRoutes, stamp::Timestamps},
@@ -77,6 +77,7 @@ pub(crate) struct Shared {
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
     pub(crate) admin_questions: WaitingQuestions,
+    pub(crate) config_writes: ConfigWrites,
     pub(crate) limits: limits::ConnectionLimits,
     pub(crate) running: Running,
     /// Memory accounting, under one budget.
@@ -162,6 +163,7 @@ impl Shared {
             lines: Lines::default(),
             admin_reports: Reports::default(),
             admin_questions: WaitingQuestions::default(),
+            config_writes: ConfigWrites::default(),
             limits: limits::ConnectionLimits::new(&settings, crate::descriptors::limit()),
             memory: Memory::new(&settings),
             running,

@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub(crate) slow_consumers: u64,
     pub(crate) timestamps_not_recorded: u64,
     pub(crate) turned_away: Vec<TurnedAway>,
+    /// Writes to the configuration through the admin space, by result.
+    pub(crate) config_writes: [(&'static str, u64); 3],
     pub(crate) endpoints: Vec<EndpointStatus>,
     pub(crate) listeners: Vec<ListenerStatus>,
     pub(crate) groups: Vec<GroupStatus>,
@@ -110,6 +112,7 @@ impl Node {
             slow_consumers: self.slow_consumers(),
             timestamps_not_recorded: self.timestamps_not_recorded(),
             turned_away: self.turned_away(),
+            config_writes: self.shared.config_writes.counts(),
             endpoints: self.endpoints(),
             listeners,
             groups: self.groups(),
