@@ -31,7 +31,7 @@ use crate::link::{
     LinkFailure, LinkParameters, LinkSettings, Protocol, ServerHandshake,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
-use crate::protocol::parameters::{Established, LocalParameters};
+use crate::protocol::parameters::{Established, LocalParameters, SharedLease};
 
 /// Maximum time that [`listen`] waits for a host name's addresses.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -200,6 +200,8 @@ pub struct ListenOptions {
     /// Settings for all that the endpoint leaves open. Default: the system's sizes of buffers, and
     /// no certificates.
     pub links: LinkSettings,
+    /// Lease that is announced in place of the parameters' one, and may change. Default: none.
+    pub lease: Option<SharedLease>,
 }
 
 impl Default for ListenOptions {
@@ -208,6 +210,7 @@ impl Default for ListenOptions {
             pending_max: 1024,
             accept_timeout: Duration::from_secs(10),
             links: LinkSettings::default(),
+            lease: None,
         }
     }
 }
@@ -388,6 +391,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
         runtime: runtime.clone(),
         endpoint: endpoint.clone(),
         local: protocol.offer(&local, endpoint),
+        lease: options.lease,
         admission,
         accept_timeout: options.accept_timeout,
         key: Arc::new(CookieKey::new(secret)),

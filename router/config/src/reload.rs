@@ -35,6 +35,17 @@ const OF_MACHINE: [&str; 12] = [
 
 const CONNECT: &str = "connect/endpoints";
 
+/// Keys that a running node or its program takes over from its own configuration alone: times of its
+/// connections, and the amount that it logs.
+const OF_NODE: [&str; 6] = [
+    "transport/link/tx/lease",
+    "transport/link/tx/keep_alive",
+    "connect/retry/period_init_ms",
+    "connect/retry/period_max_ms",
+    "connect/retry/period_increase_factor",
+    "log/filter",
+];
+
 /// Returns the keys that a running node takes over from other nodes, too, with all keys below them.
 #[must_use]
 pub const fn writable_keys() -> &'static [&'static str] {
@@ -58,7 +69,8 @@ pub fn is_of_plugins(key: &str) -> bool {
 #[must_use]
 pub fn is_reloaded(key: &str, role: WhatAmI) -> bool {
     let is_fixed = role == WhatAmI::Client && key == CONNECT;
-    is_writable(key) || (OF_MACHINE.contains(&key) && !is_fixed)
+    let is_own = OF_MACHINE.contains(&key) || OF_NODE.contains(&key);
+    is_writable(key) || (is_own && !is_fixed)
 }
 
 /// Returns true if `key` is `whole` or below it.
@@ -211,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_node_reads_more_from_its_own_file_than_other_nodes_may_write() {
-        for key in OF_MACHINE {
+        for key in OF_MACHINE.into_iter().chain(OF_NODE) {
             assert!(keys::find(key).is_some(), "{key}");
             assert!(
                 is_reloaded(key, WhatAmI::Router) && !is_writable(key),

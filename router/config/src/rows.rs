@@ -549,6 +549,9 @@ rows! {
         "ms for which a neighbour that has begun a message may say nothing, or nothing but keep-alives; then its link is closed"
         => unfinished_time: Duration, millis;
     // Administration and plugins.
+    "log/filter", Text, "null", Full,
+        "of `zondad`: what is logged, such as `info` or `warn,zonda_router=debug`, where neither `RUST_LOG` nor a flag says it"
+        => log_filter: Option<String>, text;
     "adminspace/enabled", Bool, "false", Full,
         "answer queries below `@/<id>/<role>`; `zondad` does by default" => adminspace_enabled: bool, flag;
     "adminspace/permissions/read", Bool, "true", Full,

@@ -18,7 +18,7 @@ use crate::{
 const HEAD: &str = "\
 # Configuration keys
 
-Every key that a configuration may have: those of the reference, and `runtime*`, `isolation/*`, `limits/*`, `services/*` and `close_timeout_ms`, which are this project's own. An unknown key is an error that
+Every key that a configuration may have: those of the reference, and `runtime*`, `isolation/*`, `limits/*`, `log/*`, `services/*` and `close_timeout_ms`, which are this project's own. An unknown key is an error that
 names the nearest valid one. Nothing is ignored silently: what is not honoured is a warning, with the file and the line.
 
 Values come from these places, the later wins: the program's defaults, the file (`-c FILE`, else the one that the environment variable

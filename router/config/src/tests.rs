@@ -84,6 +84,7 @@ fn every_key_of_the_reference_is_in_the_table_with_its_default() {
             "runtime",
             "limits/",
             "isolation/",
+            "log/",
             "services/",
             "close_timeout_ms",
         ]

@@ -6,13 +6,17 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::WhatAmI;
+use zonda_program::terminal;
 use zonda_router::{
-    config::is_reloaded,
+    config::{Config, is_reloaded},
     node::{Node, Reloaded},
 };
 use zonda_services::Running;
 
 use crate::arguments::DaemonArgs;
+
+/// Key of the log's filter, which this program follows.
+const LOG_FILTER: &str = "log/filter";
 
 /// Reloads the configuration and the list of users. Returns the lines to print: the warnings about
 /// what was reloaded, then the result.
@@ -22,7 +26,8 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
         Err(problem) => format!("the configuration is not reloaded, the old one stays: {problem}"),
         Ok(config) => match node.reload(&config) {
             Err(error) => format!("the configuration is not reloaded, the old one stays: {error}"),
-            Ok(reloaded) => {
+            Ok(mut reloaded) => {
+                follow(&config, &mut reloaded);
                 if !reloaded.changed.is_empty() {
                     let warnings = config.warnings().into_iter();
                     let of_these =
@@ -48,6 +53,16 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
     };
     lines.push(format!("SIGHUP: {rules}; {users}"));
     lines
+}
+
+/// Logs as the configuration has it from now on.
+fn follow(config: &Config, reloaded: &mut Reloaded) {
+    let is_changed = reloaded.changed.iter().any(|key| key == LOG_FILTER);
+    let filter = config.settings().log_filter;
+    if is_changed && !terminal::follow(filter.as_deref()).unwrap_or_default() {
+        reloaded.changed.retain(|key| key != LOG_FILTER);
+        reloaded.needs_restart.push(LOG_FILTER.to_owned());
+    }
 }
 
 /// Returns the result of a reload in words.

@@ -62,6 +62,8 @@ fn serve(args: &DaemonArgs) -> Result<(), Failure> {
     }
     // The log, the limit of descriptors, and the node.
     terminal::log();
+    let filter = config.settings().log_filter;
+    terminal::follow(filter.as_deref()).map_err(Failure::Usage)?;
     descriptors::raise();
     if let Some(limit) = descriptors::limit() {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");

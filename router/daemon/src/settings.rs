@@ -2,7 +2,7 @@
 
 //! Conversion of flags into a configuration.
 
-use zonda_program::Failure;
+use zonda_program::{Failure, terminal};
 use zonda_router::config::{Config, ConfigError, Examined, Flag, Problem, Sources};
 
 use crate::arguments::DaemonArgs;
@@ -37,12 +37,16 @@ impl DaemonArgs {
             ..Sources::default()
         };
         let mut examined = sources.with_environment().for_router().examine();
-        if let Err(error) = zonda_services::check(&examined.config) {
+        let services = zonda_services::check(&examined.config);
+        let filter = examined.config.settings().log_filter;
+        let faults = [
+            services.err().map(|error| error.to_string()),
+            filter.and_then(|filter| terminal::check_filter(&filter).err()),
+        ];
+        for reason in faults.into_iter().flatten() {
             examined.problems.push(Problem {
-                from: origin(&examined.config, &error.to_string()),
-                error: ConfigError::Combination {
-                    reason: error.to_string(),
-                },
+                from: origin(&examined.config, &reason),
+                error: ConfigError::Combination { reason },
                 more: 0,
             });
         }

@@ -45,6 +45,7 @@ pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod sweep;
 mod tasks;
+pub(crate) mod times;
 mod update;
 
 pub use crate::{

@@ -176,7 +176,7 @@ impl Node {
         began: Instant,
     ) -> Result<Option<LinkHandle>, OpenError> {
         let shared = &self.shared;
-        let mut backoff = connect::backoff_any(&shared.settings, endpoints);
+        let mut backoff = connect::backoff_any(shared.times.connect_retry(), endpoints);
         let mut told = false;
         loop {
             let failure = match connect::attempt_any(shared, endpoints).await {

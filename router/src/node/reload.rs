@@ -33,9 +33,10 @@ pub struct Reloaded {
 impl Node {
     /// Takes over values from another configuration: those below `access_control`, `downsampling`,
     /// `low_pass_filter` and `qos/network`, the endpoints of `listen` and of `connect` (unless the
-    /// node is a client), the keys and certificates of `transport/link/tls`, and the plugins that the
+    /// node is a client), the keys and certificates of `transport/link/tls`, `connect/retry`, `lease`
+    /// and `keep_alive` of `transport/link/tx` for connections from now on, and the plugins that the
     /// program [serves](Node::serve_plugin). No link ends, and no message is lost unless the new rules
-    /// drop it.
+    /// drop it. `log/filter` is the program's affair.
     ///
     /// The new rules decide about messages at once, then about the declarations that neighbours have
     /// made so far, also about those that the old rules refused. New endpoints are listened on, or

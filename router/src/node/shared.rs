@@ -37,6 +37,7 @@ use crate::{
         memory::{Memory, leaving::EvictedConnections},
         running::Running,
         state::{Face, State},
+        times::Times,
     },
     notify::notices::Notices,
     peers::{events::Events, lines::Lines, refusals::Refusals, state::Peers},
@@ -80,6 +81,7 @@ pub(crate) struct Shared {
     pub(crate) config_writes: ConfigWrites,
     pub(crate) limits: limits::ConnectionLimits,
     pub(crate) running: Running,
+    pub(crate) times: Times,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
     /// Event that wakes the task for periodic work earlier than its timer.
@@ -167,6 +169,7 @@ impl Shared {
             limits: limits::ConnectionLimits::new(&settings, crate::descriptors::limit()),
             memory: Memory::new(&settings),
             running,
+            times: Times::new(&settings),
             settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),
             this,
@@ -319,8 +322,8 @@ impl Shared {
             remote_lease_max: self.settings.lease_max,
             resolution: self.settings.resolution,
             qos: self.settings.qos_enabled,
-            lease: self.settings.lease,
-            keep_alive_divisor: self.settings.keep_alive_divisor,
+            lease: self.times.lease(),
+            keep_alive_divisor: self.times.keep_alive_divisor(),
             message_size_max: self.settings.max_message_size,
             options: Arc::clone(&self.options),
             ..LocalParameters::new(self.zid, self.role)

@@ -15,10 +15,7 @@ use zonda_transport::{
     listen::Admission,
     outbox::{CLOSE_GRACE, DirectSocket, Outbox},
     protocol::{
-        handshake::HandshakeError,
-        parameters::{Established, LocalParameters},
-        patience::Isolation,
-        rx::Receiver,
+        handshake::HandshakeError, parameters::Established, patience::Isolation, rx::Receiver,
         timers::Timers,
     },
 };
@@ -281,13 +278,13 @@ fn owed(shared: &Shared, status: &LinkStatus) -> Duration {
 
 /// Returns the timers of a new connection: lease and keep-alive.
 fn new_timers(shared: &Shared, established: &Established) -> Timers {
-    let LocalParameters {
-        lease,
-        keep_alive_divisor,
-        ..
-    } = shared.parameters();
-    let theirs = established.remote_lease;
-    Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
+    let (own, theirs) = (established.lease, established.remote_lease);
+    Timers::new(
+        Instant::now(),
+        own,
+        shared.times.keep_alive_divisor(),
+        theirs,
+    )
 }
 
 /// Makes the receiver of a new connection, within its limits.

@@ -15,7 +15,7 @@ use zonda_transport::{
 };
 
 use crate::{
-    config::{Retry, Settings, TimeLimit},
+    config::{Retry, TimeLimit},
     node::shared::Shared,
     peers::{admit, attempt::Attempt, crossing, links::LinkHandle, notes, rejoin, wanted::Upkeep},
     table::scouting,
@@ -112,7 +112,7 @@ pub(crate) async fn attempt_any(
 /// connection that stands already, if one does.
 async fn keep_connected(shared: Arc<Shared>, upkeep: Arc<Upkeep>, mut face: Option<LinkHandle>) {
     let endpoints = upkeep.endpoints();
-    let mut backoff = backoff_any(&shared.settings, endpoints);
+    let mut pauses = Pauses::new(&shared, endpoints);
     let mut failures = Failures::default();
     let mut is_joined = shared.role != WhatAmI::Client;
     while !is_over(&shared, &upkeep) {
@@ -129,7 +129,7 @@ async fn keep_connected(shared: Arc<Shared>, upkeep: Arc<Upkeep>, mut face: Opti
             failures.lose();
             rejoin::stay_away(&shared).await;
             if since.elapsed() >= SETTLED {
-                backoff.reset();
+                pauses.backoff.reset();
             }
         }
         // one attempt at each endpoint
@@ -149,10 +149,12 @@ async fn keep_connected(shared: Arc<Shared>, upkeep: Arc<Upkeep>, mut face: Opti
             Err(None) => return,
         }
         // back off after a failure
-        let wait = backoff.next_wait_apart();
+        let wait = pauses.current(&shared).next_wait_apart();
         notes::note_retry(&shared, endpoints, Some(wait));
         shared
-            .pause_unless(wait, || is_over(&shared, &upkeep))
+            .pause_unless(wait, || {
+                is_over(&shared, &upkeep) || pauses.are_over(&shared)
+            })
             .await;
     }
 }
@@ -206,7 +208,7 @@ fn start_joining(shared: &Arc<Shared>, standing: LinkHandle) {
 /// is open.
 async fn keep_joined(shared: Arc<Shared>, endpoint: Endpoint) {
     let own = std::slice::from_ref(&endpoint);
-    let mut backoff = backoff_any(&shared.settings, own);
+    let mut pauses = Pauses::new(&shared, own);
     while !shared.is_closed() {
         notes::note_begin(&shared, &endpoint);
         let joined = attempt_joining(&shared, &endpoint).await;
@@ -216,14 +218,16 @@ async fn keep_joined(shared: Arc<Shared>, endpoint: Endpoint) {
                 let since = Instant::now();
                 wait_until_gone(&shared, standing, || shared.is_closed()).await;
                 if since.elapsed() >= SETTLED {
-                    backoff.reset();
+                    pauses.backoff.reset();
                 }
             }
             Err(failure) => tracing::debug!("{failure}"),
         }
-        let wait = backoff.next_wait();
+        let wait = pauses.current(&shared).next_wait();
         notes::note_retry(&shared, own, Some(wait));
-        shared.pause(wait).await;
+        shared
+            .pause_unless(wait, || shared.is_closed() || pauses.are_over(&shared))
+            .await;
     }
 }
 
@@ -266,8 +270,38 @@ pub(super) fn start_added(shared: &Arc<Shared>, kept: Kept) {
     });
 }
 
-pub(crate) fn backoff_any(settings: &Settings, endpoints: &[Endpoint]) -> Backoff {
-    let retry = settings.connect_retry();
+/// Pauses between attempts at the same endpoints, as they are configured now.
+struct Pauses<'e> {
+    endpoints: &'e [Endpoint],
+    retry: Retry,
+    backoff: Backoff,
+}
+
+impl Pauses<'_> {
+    fn new<'e>(shared: &Shared, endpoints: &'e [Endpoint]) -> Pauses<'e> {
+        let retry = shared.times.connect_retry();
+        Pauses {
+            endpoints,
+            retry,
+            backoff: backoff_any(retry, endpoints),
+        }
+    }
+
+    /// Returns true once a reload has changed them.
+    fn are_over(&self, shared: &Shared) -> bool {
+        self.retry != shared.times.connect_retry()
+    }
+
+    /// Returns those in force, from the shortest if they have changed.
+    fn current(&mut self, shared: &Shared) -> &mut Backoff {
+        if self.are_over(shared) {
+            *self = Pauses::new(shared, self.endpoints);
+        }
+        &mut self.backoff
+    }
+}
+
+pub(crate) fn backoff_any(retry: Retry, endpoints: &[Endpoint]) -> Backoff {
     match endpoints.first() {
         Some(endpoint) => backoff(retry, endpoint),
         None => Backoff::new(policy(retry)),

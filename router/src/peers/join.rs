@@ -100,11 +100,10 @@ fn join_reserved(shared: &Arc<Shared>, link: Link) -> Joined {
         return Joined::First(Box::new(link));
     };
     // the timers and both ends of this link
-    let parameters = shared.parameters();
     let timers = Timers::new(
         std::time::Instant::now(),
-        parameters.lease,
-        parameters.keep_alive_divisor,
+        link.established.lease,
+        shared.times.keep_alive_divisor(),
         link.established.remote_lease,
     );
     let direct = DirectSocket::of(&link.stream);

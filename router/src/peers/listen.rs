@@ -110,6 +110,7 @@ pub(super) fn open(
         pending_max: shared.limits.pending_max,
         accept_timeout: shared.settings.accept_timeout,
         links,
+        lease: Some(shared.times.shared_lease()),
     };
     let door = Arc::new(PeerAdmission {
         shared: Arc::clone(shared),

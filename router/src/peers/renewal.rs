@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Other endpoints and certificates on a running node. All of them are checked, and new listeners
+//! Other endpoints, certificates and times on a running node. All of them are checked, and new listeners
 //! opened, before any takes effect; open links stay.
 
 use std::sync::Arc;
@@ -99,6 +99,7 @@ impl Renewal {
     /// Lets all of it take effect. Returns the number of listeners with certificates.
     pub(crate) fn apply(self, shared: &Arc<Shared>) -> usize {
         let (settings, has_new) = (&self.settings, !self.opened.is_empty());
+        shared.times.replace(settings);
         let mut state = shared.state.lock();
         let changes = exchange(shared, &mut state, settings, self.links.clone());
         drop(state);

@@ -21,7 +21,7 @@ use crate::link::{
     HandshakeResult, IncomingLink, Link, LinkAddress, ServerHandshake, SharedGate, SharedStranger,
 };
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError, Step};
-use crate::protocol::parameters::{Established, LocalParameters};
+use crate::protocol::parameters::{Established, LocalParameters, SharedLease};
 use crate::text::shown;
 
 /// Longest batch of a handshake: this node's cookies are short, and other messages fit well.
@@ -58,6 +58,8 @@ pub(super) struct ListenerState<R, A> {
     pub(super) runtime: R,
     pub(super) endpoint: Endpoint,
     pub(super) local: LocalParameters,
+    /// Lease, if it may change.
+    pub(super) lease: Option<SharedLease>,
     pub(super) admission: Arc<A>,
     pub(super) accept_timeout: Duration,
     pub(super) key: Arc<CookieKey>,
@@ -84,6 +86,15 @@ pub(super) async fn unless<T, F: Future>(
 }
 
 impl<R: Runtime, A: Admission> ListenerState<R, A> {
+    /// Returns the parameters of a handshake that begins now.
+    pub(super) fn parameters(&self) -> LocalParameters {
+        let mut local = self.local.clone();
+        if let Some(lease) = &self.lease {
+            local.lease = lease.get();
+        }
+        local
+    }
+
     /// Accepts until the listener is stopped, then closes the socket.
     pub(super) async fn accept_all(
         self: Arc<Self>,
@@ -197,7 +208,7 @@ impl<R: Runtime, A: Admission> ListenerState<R, A> {
         let task = "zonda-handshake";
         self.runtime.spawn_brief(task, move || async move {
             // Prepare the acceptor.
-            let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
+            let mut acceptor = Acceptor::new(reception.parameters(), Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
             let remote = stranger.remote.clone();
             let Some(nonce) = reception.nonce() else {

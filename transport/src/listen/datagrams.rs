@@ -197,7 +197,7 @@ impl<R: Runtime, A: Admission> ListenerState<R, A> {
             return;
         }
         let bearer = way.from.to_string().into_bytes();
-        let local = self.local.clone();
+        let local = self.parameters();
         let mut acceptor = Acceptor::forgetful(local, Arc::clone(&self.key), bearer);
         acceptor.set_epoch(self.epoch());
         let Some(nonce) = self.nonce() else {

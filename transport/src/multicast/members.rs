@@ -312,6 +312,7 @@ impl Members {
             sn_mask: join.resolution.frame_sn_mask(),
             qos: join.qos.is_some(),
             patch: join.patch.min(PATCH),
+            lease: self.presence.local.lease,
             remote_lease: join.lease,
             initial_sn_tx: 0,
             initial_sn_rx: 0,

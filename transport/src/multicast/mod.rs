@@ -111,6 +111,7 @@ pub fn join(endpoint: &Endpoint, presence: &Presence) -> Result<Joined, ListenEr
         sn_mask: mask,
         qos: local.qos,
         patch: PATCH,
+        lease: local.lease,
         remote_lease: LEASE_MAX,
         initial_sn_tx: u32::from_le_bytes(first) & mask,
         initial_sn_rx: 0,

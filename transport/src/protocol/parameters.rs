@@ -4,6 +4,7 @@
 //! code of an open link reads only the latter.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sha3::Shake128;
@@ -90,6 +91,41 @@ impl LocalParameters {
     }
 }
 
+/// Lease of a node that may change while it listens. Clones share it.
+#[derive(Clone, Debug)]
+pub struct SharedLease(Arc<AtomicU64>);
+
+impl SharedLease {
+    /// Creates it with the lease that is announced first.
+    #[must_use]
+    pub fn new(lease: Duration) -> Self {
+        SharedLease(Arc::new(AtomicU64::new(millis(lease))))
+    }
+
+    /// Returns the lease that is announced now.
+    #[must_use]
+    pub fn get(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Sets the lease for handshakes that begin from now on; open links keep theirs.
+    pub fn set(&self, lease: Duration) {
+        self.0.store(millis(lease), Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for SharedLease {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for SharedLease {}
+
+fn millis(lease: Duration) -> u64 {
+    u64::try_from(lease.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Parameters that two nodes agreed on when their link opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Established {
@@ -105,6 +141,8 @@ pub struct Established {
     pub qos: bool,
     /// The agreed protocol patch level.
     pub patch: u8,
+    /// Silence that this node has announced: the peer gives it up after that.
+    pub lease: Duration,
     /// Silence after which this node gives the peer up.
     pub remote_lease: Duration,
     /// Sequence number of this node's first frame on every channel.
@@ -126,6 +164,7 @@ impl Established {
             sn_mask: (1 << 28) - 1,
             qos: true,
             patch: 1,
+            lease: Duration::from_secs(10),
             remote_lease: Duration::from_secs(10),
             initial_sn_tx: 0,
             initial_sn_rx: 0,

@@ -179,14 +179,14 @@ fn client(address: &str) -> Result<zonda::Session, String> {
 fn a_hangup_opens_and_closes_listeners_and_keeps_the_links() {
     let file = ConfigFile::new("listeners");
     let (old, new) = (free_port(), free_port());
-    let write = |ports: &[u16], lease: u32| {
+    let write = |ports: &[u16], batch: u32| {
         let endpoints: Vec<String> = ports
             .iter()
             .map(|p| format!("'tcp/127.0.0.1:{p}'"))
             .collect();
         let endpoints = endpoints.join(", ");
         file.write(&format!(
-            "{{listen: {{endpoints: [{endpoints}]}}, transport: {{link: {{tx: {{lease: {lease}}}}}}}}}"
+            "{{listen: {{endpoints: [{endpoints}]}}, transport: {{link: {{tx: {{batch_size: {batch}}}}}}}}}"
         ));
     };
     write(&[old], 10_000);
@@ -196,10 +196,10 @@ fn a_hangup_opens_and_closes_listeners_and_keeps_the_links() {
     let at = |port: u16| format!("tcp/127.0.0.1:{port}");
     let first = client(&at(old)).expect("it listens");
     // A key that needs a restart is named.
-    write(&[old, new], 9_000);
+    write(&[old, new], 20_000);
     hangups.next(&[
         "in force now: listen/endpoints;",
-        "in force after a restart: transport/link/tx/lease",
+        "in force after a restart: transport/link/tx/batch_size",
     ]);
     let second = client(&at(new)).expect("it listens there, too");
     // A port that is taken changes nothing, not even the rest of the file.
@@ -387,4 +387,37 @@ fn a_hangup_shows_other_certificates_to_new_links() {
     .expect("room");
     hangups.next(&["nothing new to take over", "3 listeners have read"]);
     assert!(all("one.pem"));
+}
+
+#[test]
+fn a_hangup_changes_what_is_logged_and_the_times_of_links() {
+    let file = ConfigFile::new("log");
+    let write = |filter: &str, lease: u32| {
+        file.write(&format!(
+            "{{listen: {{endpoints: ['tcp/127.0.0.1:0']}}, log: {{filter: '{filter}'}},
+               transport: {{link: {{tx: {{lease: {lease}}}}}}}}}"
+        ));
+    };
+    write("error", 10_000);
+    let mut daemon = Daemon::start(&["-c", &file.path, "--no-multicast-scouting"]);
+    let address = daemon.address();
+    let mut hangups = Hangups::of(&mut daemon);
+    let at = format!("tcp/{address}");
+    let quiet = client(&at).expect("it listens");
+    write("zonda_router=no_level", 10_000);
+    hangups.next(&["the old one stays", "log/filter", "zonda_router=no_level"]);
+    write("error,zonda_router=info", 9_000);
+    hangups.next(&["in force now: transport/link/tx/lease, log/filter;"]);
+    // Nothing was logged about the first client; the second one is.
+    let loud = client(&at).expect("it listens");
+    let [quiet, loud] = [&quiet, &loud].map(|session| session.zid().to_string());
+    loop {
+        let mut line = String::new();
+        let read = hangups.errors.read_line(&mut line).expect("text");
+        assert!(read > 0, "it ended");
+        assert!(!line.contains(&quiet), "{line}");
+        if line.contains(&loud) {
+            return;
+        }
+    }
 }

@@ -371,6 +371,7 @@ impl Acceptor {
             sn_mask: mask,
             qos: agreed.qos,
             patch: agreed.patch,
+            lease: self.local.lease,
             remote_lease: self.local.accepted_lease(syn.lease),
             initial_sn_tx: initial_sn(&self.local.zid, &agreed.zid, mask),
             initial_sn_rx: syn.initial_sn,

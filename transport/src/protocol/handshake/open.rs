@@ -191,6 +191,7 @@ impl Opener {
             sn_mask: mask,
             qos,
             patch: ack.ext.patch,
+            lease: self.local.lease,
             remote_lease: LEASE_MAX,
             initial_sn_tx: initial_sn(&self.local.zid, &ack.zid, mask),
             initial_sn_rx: 0,
