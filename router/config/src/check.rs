@@ -12,7 +12,7 @@ use crate::{
     kind::Kind,
     low_pass, network, publication,
     rule::is_about_item,
-    trusted,
+    trusted, user_ids,
     value::{Located, Value},
     weights,
 };
@@ -130,6 +130,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Network => network::rules(value).map(|_| true)?,
         Kind::Weights => weights::weights(value).map(|_| true)?,
         Kind::Trusted => trusted::trusted(value).map(|_| true)?,
+        Kind::UserIds => user_ids::user_ids(value).map(|_| true)?,
         Kind::Endpoints => matches!(value, Value::List(_)) && endpoints(value).map(|_| true)?,
     })
 }
@@ -167,6 +168,7 @@ pub fn in_words(kind: Kind) -> String {
         Kind::Publications => "a list of rules such as [{key_exprs: [\"a/**\"], config: {priority: \"data_high\"}}]".into(),
         Kind::Network => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], overwrite: {priority: \"data_high\"}}]".into(),
         Kind::Trusted => "a list of trusted routers such as [{users: [\"uplink\"]}]".into(),
+        Kind::UserIds => "a list of users such as [{user: \"ann\", zids: [\"a1b2\"]}]".into(),
         Kind::Weights => "a list of weights such as [{dst_zid: \"a1b2\", weight: 10}]".into(),
         Kind::Tree => "any value".into(),
         Kind::PerRole(kind) => in_words(*kind),

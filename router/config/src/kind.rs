@@ -86,6 +86,8 @@ pub enum Kind {
     Weights,
     /// The routers that a router accepts as routers.
     Trusted,
+    /// The ids of users.
+    UserIds,
     /// Any value; keys below the path exist, too.
     Tree,
     /// A value of this kind for all roles, or one for each as `{ router: a, peer: b, client: c }`.

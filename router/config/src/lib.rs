@@ -44,6 +44,7 @@ mod table;
 mod tests;
 mod transport;
 mod trusted;
+mod user_ids;
 mod validate;
 mod value;
 mod weights;

@@ -21,6 +21,7 @@ use crate::{
     publication::{self, PublicationRule},
     shown::without_secrets,
     trusted::{self, Trusted},
+    user_ids,
     value::Value,
     weights,
 };
@@ -247,6 +248,10 @@ pub fn weights(found: &Found) -> Vec<(ZenohId, u16)> {
 
 pub fn trusted(found: &Found) -> Option<Vec<Trusted>> {
     trusted::trusted(&found.value).unwrap_or_default()
+}
+
+pub fn user_ids(found: &Found) -> Vec<(String, Vec<ZenohId>)> {
+    user_ids::user_ids(&found.value).unwrap_or_default()
 }
 
 pub fn cpus(found: &Found) -> Vec<usize> {

@@ -460,6 +460,9 @@ rows! {
     "transport/auth/usrpwd/dictionary_file_mode", Choice(&["private", "any"]), "'private'", Full,
         "`private`: a dictionary file that others than its owner may read or write, or that belongs to another user, is \
          refused; `any`: it is taken" => users_file_of_any_mode: bool, is_any;
+    "transport/auth/usrpwd/ids", UserIds, "[]", Full,
+        "ids with which users may connect: a user that is named here has one of its `zids`, and no other user has"
+        => user_ids: Vec<(String, Vec<ZenohId>)>, user_ids;
     "transport/auth/usrpwd/send_to", Choice(&["endpoints", "all"]), "'endpoints'", Full,
         "who is shown the user: nodes at connect/endpoints only, or `all`, also those found by scouting or gossip, who \
          can log in elsewhere with what they are shown" => shows_user_to_all: bool, is_all;

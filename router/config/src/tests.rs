@@ -57,6 +57,7 @@ const REFERENCE_OPTIONAL: &[&str] = &[
 const OURS: &[&str] = &[
     "transport/link/ws/origins",
     "transport/auth/usrpwd/send_to",
+    "transport/auth/usrpwd/ids",
     "transport/auth/usrpwd/dictionary_file_mode",
     "access_control/mode",
     "access_control/multicast",
@@ -153,6 +154,7 @@ fn no_key_is_silently_ignored() {
             Id => vec!["'a1'".into()],
             Cpus => vec!["[0]".into()],
             Trusted => vec!["[{users: ['uplink']}]".into()],
+            UserIds => vec!["[{user: 'ann', zids: ['a1']}]".into()],
             Weights => vec!["[{dst_zid: 'a1', weight: 7}]".into()],
             Downsampling => {
                 vec!["[{messages: ['put'], rules: [{key_expr: 'a', freq: 1}]}]".into()]
@@ -711,4 +713,26 @@ fn endpoints_of_protocols_that_are_not_allowed_are_refused() {
         .with("transport/link/protocols", "['udp', 'tcp']")
         .validate()
         .unwrap();
+}
+
+#[test]
+fn keys_to_authenticate_by_are_refused_where_neighbours_come_in() {
+    let key = "transport/auth/pubkey/public_key_file";
+    for (config, refused) in [
+        (Config::router(), true),
+        (Config::peer(), true),
+        (Config::client(["tcp/127.0.0.1:1"]), false),
+    ] {
+        let config = config.with(key, "'key.pem'");
+        assert!(!config.warnings().is_empty());
+        let error = config.validate().err().map(|error| error.to_string());
+        assert_eq!(error.is_some(), refused, "{error:?}");
+        if let Some(error) = error {
+            assert!(error.contains(key) && error.contains("usrpwd"), "{error}");
+        }
+    }
+    // Ids need users who prove themselves.
+    let ids = Config::router().with("transport/auth/usrpwd/ids", "[{user: 'ann', zids: ['a1']}]");
+    let error = ids.validate().expect_err("no list of users").to_string();
+    assert!(error.contains("dictionary_file"), "{error}");
 }

@@ -8,7 +8,7 @@ use zonda_codec::Endpoint;
 use zonda_transport::{
     link::is_group,
     protocol::{
-        auth::{Credentials, CredentialsError, Users},
+        auth::{Credentials, CredentialsError, UserIds, Users},
         compression,
         multilink::{self, NodeKey},
         options::LocalOptions,
@@ -27,6 +27,7 @@ const JOIN_INTERVAL: &str = "transport/multicast/join_interval";
 const LEASE: &str = "transport/link/tx/lease";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
+const IDS: &str = "transport/auth/usrpwd/ids";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
 
 impl Settings {
@@ -41,6 +42,7 @@ impl Settings {
         Ok(LocalOptions {
             credentials: self.credentials()?,
             users: self.users()?,
+            user_ids: UserIds::new(self.user_ids.iter().cloned()),
             compression: self.compression && compression::AVAILABLE,
             low_latency: self.low_latency,
             multilink: self.node_key()?,
@@ -66,6 +68,11 @@ impl Settings {
             return Err(ConfigError::Combination { reason });
         }
         self.check_trusted()?;
+        if !self.user_ids.is_empty() && self.users_file.is_none() {
+            let reason =
+                format!("{IDS} is set but {DICTIONARY} is not: no neighbour proves its user");
+            return Err(ConfigError::Combination { reason });
+        }
         self.credentials().map(drop)
     }
 

@@ -21,6 +21,14 @@ use crate::{
 /// The key that turns access control on.
 const ACCESS_CONTROL: &str = "access_control/enabled";
 
+/// Keys of authentication by keys.
+const KEYS: [&str; 4] = [
+    "transport/auth/pubkey/public_key_pem",
+    "transport/auth/pubkey/private_key_pem",
+    "transport/auth/pubkey/public_key_file",
+    "transport/auth/pubkey/private_key_file",
+];
+
 impl Config {
     /// Lists the settings that are not (fully) honoured yet; empty if every setting takes effect.
     pub fn warnings(&self) -> Vec<Warning> {
@@ -110,6 +118,7 @@ impl Config {
         }
         let settings = self.settings();
         self.check_access_control(&settings)?;
+        self.check_keys()?;
         settings.check_options()?;
         self.check_discovery()?;
         let Some(allowed) = &settings.protocols else {
@@ -173,6 +182,23 @@ impl Config {
             line: self.settings.get(key).and_then(|setting| setting.line),
             found,
             expected: problem.expected,
+        })
+    }
+
+    /// Checks that a node to which others connect has no keys to authenticate by: its author wants
+    /// unknown neighbours to be turned away.
+    fn check_keys(&self) -> Result<(), ConfigError> {
+        let set = KEYS.into_iter().find(|key| self.is_set(key));
+        let Some(key) = set.filter(|_| self.mode() != WhatAmI::Client) else {
+            return Ok(());
+        };
+        Err(ConfigError::Value {
+            key: key.to_owned(),
+            line: self.settings.get(key).and_then(|setting| setting.line),
+            found: "set".to_owned(),
+            expected: "nothing: keys authenticate no neighbour (Zenoh's nodes do not read their known_keys_file, and \
+                       turn away all that show a key); use transport/auth/usrpwd, or transport/link/tls/enable_mtls"
+                .to_owned(),
         })
     }
 

@@ -3,9 +3,11 @@
 //! them against. This module prints no password; the steps of the handshake that prove one are in
 //! `handshake/password.rs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use zonda_codec::ZenohId;
 
 /// Maximum length of a user name, in bytes.
 pub const USER_BYTES_MAX: usize = 1024;
@@ -109,6 +111,45 @@ impl Credentials {
 
     pub(crate) fn password(&self) -> &Secret {
         &self.password
+    }
+}
+
+/// Ids with which users may connect. A user that has some connects with one of them; another user
+/// connects with none of them.
+///
+/// ```
+/// use zonda_transport::protocol::auth::UserIds;
+///
+/// let ids = UserIds::new([("ann".to_owned(), vec!["a1".parse()?])]);
+/// assert!(ids.admit("ann", "a1".parse()?) && ids.admit("bob", "b2".parse()?));
+/// assert!(!ids.admit("ann", "b2".parse()?) && !ids.admit("bob", "a1".parse()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserIds {
+    by_user: HashMap<String, Vec<ZenohId>>,
+    taken: HashSet<ZenohId>,
+}
+
+impl UserIds {
+    /// Creates the table from users, each with its ids.
+    #[must_use]
+    pub fn new(users: impl IntoIterator<Item = (String, Vec<ZenohId>)>) -> Self {
+        let mut ids = UserIds::default();
+        for (user, zids) in users {
+            ids.taken.extend(zids.iter().copied());
+            ids.by_user.entry(user).or_default().extend(zids);
+        }
+        ids
+    }
+
+    /// Returns true if the user may connect with this id.
+    #[must_use]
+    pub fn admit(&self, user: &str, zid: ZenohId) -> bool {
+        match self.by_user.get(user) {
+            Some(own) => own.contains(&zid),
+            None => !self.taken.contains(&zid),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::auth::{Credentials, Users};
+use super::auth::{Credentials, UserIds, Users};
 use super::certificate::CertificateNames;
 use super::multilink::{NodeKey, PeerKey};
 
@@ -15,6 +15,8 @@ pub struct LocalOptions {
     pub credentials: Option<Credentials>,
     /// Users that this node admits; all peers where there is no list. Default: no list.
     pub users: Option<Users>,
+    /// Ids with which users may connect. Default: any.
+    pub user_ids: UserIds,
     /// True if compressed batches are offered and agreed to. Default: no.
     pub compression: bool,
     /// True if bare messages are offered and agreed to; not together with priorities. Default: no.

@@ -195,9 +195,12 @@ fn a_wrong_configuration_changes_nothing() {
     assert!(got.got().is_empty());
     // Keys that need a restart are named, and do not hold up the others.
     let config = Config::router().listen(["tcp/127.0.0.1:0"]);
-    let config = with_access(config.with("transport/link/tx/lease", "9000"), EVERYTHING);
+    let config = with_access(
+        config.with("transport/link/tx/batch_size", "9000"),
+        EVERYTHING,
+    );
     let reloaded = site.router.reload(&config).expect("it is right");
-    assert_eq!(reloaded.needs_restart, ["transport/link/tx/lease"]);
+    assert_eq!(reloaded.needs_restart, ["transport/link/tx/batch_size"]);
     publish(&site.clients[c5], "a", 2);
     until("it comes", || got.got() == [2]);
     site.close();

@@ -329,7 +329,14 @@ impl Acceptor {
             return Ok(None);
         };
         let nonce = self.own_nonce(agreed)?;
-        let user = password::verify(users, nonce, syn.ext.auth);
+        let user = password::verify(users, nonce, syn.ext.auth).and_then(|user| {
+            match self.local.options.user_ids.admit(&user, agreed.zid) {
+                true => Ok(user),
+                false => Err(AuthProblem::WrongId {
+                    user: user.to_string(),
+                }),
+            }
+        });
         user.map(Some)
             .map_err(|problem| HandshakeError::Unauthenticated {
                 zid: agreed.zid,

@@ -58,6 +58,14 @@ pub enum AuthProblem {
         /// Name of the user.
         user: String,
     },
+    /// The user has other ids, or the id belongs to another user.
+    #[error(
+        "user {user:?} may not have this id; add the id to that user in transport/auth/usrpwd/ids, or set `id` on its side"
+    )]
+    WrongId {
+        /// Name of the user.
+        user: String,
+    },
     /// The bytes of the user and its proof cannot be decoded.
     #[error("the user and proof that the peer sent cannot be decoded: {what}; update the peer")]
     Malformed {
@@ -71,7 +79,9 @@ impl AuthProblem {
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         match self {
-            AuthProblem::UnknownUser { user } | AuthProblem::WrongPassword { user } => Some(user),
+            AuthProblem::UnknownUser { user }
+            | AuthProblem::WrongPassword { user }
+            | AuthProblem::WrongId { user } => Some(user),
             AuthProblem::Missing | AuthProblem::Malformed { .. } => None,
         }
     }

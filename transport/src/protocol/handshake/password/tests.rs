@@ -9,6 +9,7 @@ use zonda_codec::{
 };
 
 use super::*;
+use crate::protocol::auth::UserIds;
 use crate::protocol::handshake::{
     AcceptStep, Acceptor, CookieKey, HandshakeError, OpenStep, Opener, Step,
 };
@@ -46,6 +47,10 @@ fn acceptor(users: Option<Users>, nonce: u64) -> Acceptor {
         users,
         ..LocalOptions::default()
     };
+    acceptor_with(options, nonce)
+}
+
+fn acceptor_with(options: LocalOptions, nonce: u64) -> Acceptor {
     let key = Arc::new(CookieKey::new([3; 32]));
     let mut acceptor = Acceptor::new(node("a1", options), key);
     acceptor.set_nonce(nonce);
@@ -145,6 +150,38 @@ fn nobody_is_asked_where_everybody_may_come() {
     for credentials in [None, bob("any")] {
         let (open, accept) = run(opener(credentials), acceptor(None, 0), |_, _| {}).expect("open");
         assert_eq!((open.options.user(), accept.options.user()), (None, None));
+    }
+}
+
+#[test]
+fn a_user_with_ids_gets_in_with_these_and_no_other_user_does() {
+    let meet = |ids: &[(&str, &str)]| {
+        let each = ids.iter().map(|(user, zid)| {
+            let zid = zid.parse().expect("an id");
+            ((*user).to_owned(), vec![zid])
+        });
+        let options = LocalOptions {
+            users: Some(users()),
+            user_ids: UserIds::new(each),
+            ..LocalOptions::default()
+        };
+        run(
+            opener(bob("secret")),
+            acceptor_with(options, NONCE),
+            |_, _| {},
+        )
+    };
+    // The opener's id is d7.
+    for ids in [
+        &[("bob", "d7")][..],
+        &[("bob", "a2"), ("bob", "d7")],
+        &[("ann", "a2")],
+    ] {
+        assert!(meet(ids).is_ok(), "{ids:?}");
+    }
+    let wrong = AuthProblem::WrongId { user: "bob".into() };
+    for ids in [&[("bob", "a2")][..], &[("ann", "d7")]] {
+        assert_eq!(problem(meet(ids)), wrong, "{ids:?}");
     }
 }
 
