@@ -114,25 +114,38 @@ fn prefers_prometheus(headers: &HeaderMap) -> bool {
 }
 
 /// Converts OpenMetrics text to that of Prometheus 0.0.4, where the name of a counter in its
-/// description has the suffix of its samples.
+/// description has the suffix of its samples, and facts are gauges.
 fn prometheus(text: &str) -> String {
     let mut converted = String::with_capacity(text.len());
-    let mut counter = "";
+    // The name of the metric, and its suffix in the older form.
+    let (mut metric, mut suffix) = ("", "");
     for line in text.lines().filter(|line| *line != "# EOF") {
-        let described = line
-            .strip_prefix("# TYPE ")
-            .or(line.strip_prefix("# HELP "));
-        let name = described.and_then(|rest| rest.split(' ').next());
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            counter = rest.strip_suffix(" counter").unwrap_or("");
+        if let Some((name, kind)) =
+            (line.strip_prefix("# TYPE ")).and_then(|rest| rest.split_once(' '))
+        {
+            metric = name;
+            suffix = match kind {
+                "counter" => "_total",
+                "info" => "_info",
+                _ => "",
+            };
+            // The older form has no type for facts.
+            let kind = if kind == "info" { "gauge" } else { kind };
+            converted += &format!("# TYPE {name}{suffix} {kind}\n");
+            continue;
         }
-        match name {
-            Some(name) if name == counter => {
-                converted += &line.replacen(name, &format!("{name}_total"), 1);
+        let help = line
+            .strip_prefix("# HELP ")
+            .and_then(|rest| rest.strip_prefix(metric));
+        match help {
+            Some(help) if help.starts_with(' ') => {
+                converted += &format!("# HELP {metric}{suffix}{help}\n");
             }
-            _ => converted += line,
+            _ => {
+                converted += line;
+                converted.push('\n');
+            }
         }
-        converted.push('\n');
     }
     converted
 }
@@ -161,5 +174,8 @@ mod tests {
         let text = "# TYPE a counter\n# HELP a A thing.\na_total{x=\"y\"} 1\n# TYPE b gauge\n# HELP b B.\nb 2\n# EOF\n";
         let older = "# TYPE a_total counter\n# HELP a_total A thing.\na_total{x=\"y\"} 1\n# TYPE b gauge\n# HELP b B.\nb 2\n";
         assert_eq!(prometheus(text), older);
+        let facts = "# TYPE c info\n# HELP c C.\nc_info{v=\"1\"} 1\n";
+        let older = "# TYPE c_info gauge\n# HELP c_info C.\nc_info{v=\"1\"} 1\n";
+        assert_eq!(prometheus(facts), older);
     }
 }

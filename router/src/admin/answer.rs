@@ -13,6 +13,7 @@ use crate::{
         question::{AdminQuestion, AdminReply, JSON},
         report_cache::Report,
     },
+    metrics::reference::without_neighbours,
     node::shared::Shared,
     table::{Declarers, Kind, Listed, SenderPlace},
 };
@@ -100,10 +101,14 @@ impl Answer {
         let Part { mut replies, rest } = section.part(node, &self.root, &self.asked.key);
         self.sections.extend(rest);
         replies.retain(|reply| self.asked.key.intersects(&reply.key));
-        if self.asked.omits_descriptors {
-            let metrics = Report::Metrics.encoding();
-            let described = replies.iter_mut().filter(|reply| reply.encoding == metrics);
-            described.for_each(|reply| reply.text = without_descriptors(&reply.text));
+        let metrics = Report::Metrics.encoding();
+        for reply in replies.iter_mut().filter(|reply| reply.encoding == metrics) {
+            if self.asked.omits_neighbours {
+                reply.text = without_neighbours(&reply.text).into();
+            }
+            if self.asked.omits_descriptors {
+                reply.text = without_descriptors(&reply.text);
+            }
         }
         Some(replies)
     }

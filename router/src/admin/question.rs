@@ -15,6 +15,8 @@ pub(crate) struct AdminQuestion {
     pub(crate) key: KeyExpr<'static>,
     /// True if metrics are sent without their descriptions.
     pub(crate) omits_descriptors: bool,
+    /// True if metrics are sent without those of single neighbours.
+    pub(crate) omits_neighbours: bool,
     /// Value to be written to the configuration.
     pub(crate) written: Option<Box<[u8]>>,
     /// Parameters of a query for an explanation or a trace.

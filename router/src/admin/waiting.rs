@@ -147,6 +147,7 @@ mod tests {
             },
             key: KeyExpr::try_from(key.to_owned()).expect("a key"),
             omits_descriptors: false,
+            omits_neighbours: false,
             written: None,
             about: None,
         };

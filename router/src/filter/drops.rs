@@ -36,6 +36,17 @@ impl Reason {
     }
 }
 
+/// Messages of one kind and direction that were dropped for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub(crate) reason: Reason,
+    pub(crate) flow: Flow,
+    pub(crate) kind: MessageKind,
+    pub(crate) messages: u64,
+    /// Bytes of their payloads and attachments.
+    pub(crate) bytes: u64,
+}
+
 /// Numbers of dropped messages and of their bytes, by reason, direction and kind.
 #[derive(Debug, Default)]
 pub(super) struct Drops([[[[AtomicU64; 2]; MessageKind::ALL.len()]; 2]; Reason::COUNT]);
@@ -47,18 +58,32 @@ impl Drops {
         bytes.fetch_add(message.bytes() as u64, Ordering::Relaxed);
     }
 
-    /// Returns the counters of a reason.
-    pub(super) fn samples(&self, reason: Reason) -> impl Iterator<Item = Sample> {
+    /// Returns the counts of a reason.
+    pub(super) fn dropped(&self, reason: Reason) -> impl Iterator<Item = Dropped> {
         let of = move |flow: Flow, kind: MessageKind| {
             let counts = self.0[reason as usize][flow as usize][kind as usize].each_ref();
-            let counts = reason.metrics().into_iter().zip(counts);
-            counts.map(move |(metric, count)| {
-                let sample = Sample::of(metric, count.load(Ordering::Relaxed));
-                let sample = sample.with("flow", flow.name());
-                sample.with("message", kind.name())
-            })
+            let [messages, bytes] = counts.map(|count| count.load(Ordering::Relaxed));
+            Dropped {
+                reason,
+                flow,
+                kind,
+                messages,
+                bytes,
+            }
         };
         let flows = [Flow::Ingress, Flow::Egress].into_iter();
-        flows.flat_map(move |flow| reason.kinds().iter().flat_map(move |kind| of(flow, *kind)))
+        flows.flat_map(move |flow| reason.kinds().iter().map(move |kind| of(flow, *kind)))
+    }
+
+    /// Returns the counters of a reason.
+    pub(super) fn samples(&self, reason: Reason) -> impl Iterator<Item = Sample> {
+        self.dropped(reason).flat_map(move |dropped| {
+            let counts = [dropped.messages, dropped.bytes];
+            let counts = reason.metrics().into_iter().zip(counts);
+            counts.map(move |(metric, count)| {
+                let sample = Sample::of(metric, count).with("flow", dropped.flow.name());
+                sample.with("message", dropped.kind.name())
+            })
+        })
     }
 }

@@ -16,7 +16,7 @@ use super::{
     bound::{Bound, BoundFilters},
     contract::{Effect, Filter, Message, Subject},
     downsampling::DownsamplingFilter,
-    drops::Drops,
+    drops::{Dropped, Drops},
     low_pass::LowPassFilter,
     overwrite::OverwriteFilter,
     trace::{Trace, TraceFilter},
@@ -130,6 +130,12 @@ impl Filters {
     pub(super) fn deny(&self, subject: &Subject<'_>, message: Message<'_>) -> bool {
         let mut each = self.all.iter();
         each.any(|filter| filter.denies(subject, message))
+    }
+
+    /// Returns the counts of dropped messages.
+    pub(crate) fn dropped(&self) -> Vec<Dropped> {
+        let reasons = self.all.iter().filter_map(|filter| filter.reason());
+        reasons.flat_map(|why| self.drops.dropped(why)).collect()
     }
 
     /// Returns the counters of dropped messages.

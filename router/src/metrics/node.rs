@@ -7,6 +7,7 @@ use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
 use crate::{
     metrics::{
+        reference,
         table::*,
         text::{Metric, Sample},
     },
@@ -81,6 +82,7 @@ fn without_links(snapshot: &Snapshot) -> Vec<Sample> {
     all.extend(snapshot.filters.iter().cloned());
     all.extend(of_memory(&snapshot.usage));
     all.extend(of_discovery(&snapshot.discovery));
+    all.extend(reference::samples(&snapshot.reference));
     all
 }
 

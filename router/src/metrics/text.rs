@@ -28,12 +28,17 @@ pub enum Kind {
     Counter,
     /// Current size of something.
     Gauge,
+    /// Constant facts in the labels of one sample, whose name gets `_info`.
+    Info,
+    /// Distribution, of which each sample is a [part](Sample::part).
+    Histogram,
 }
 
 /// Declaration of a metric.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Letters, digits and underscores, beginning with `zonda_`; the unit, if there is one, comes last.
+    /// Letters, digits and underscores, beginning with `zonda_`, or `zenoh_` for a name of the
+    /// reference; the unit, if there is one, comes last.
     pub name: &'static str,
     /// Kind of the metric.
     pub kind: Kind,
@@ -47,6 +52,8 @@ pub struct Sample {
     metric: &'static Metric,
     labels: Vec<(&'static str, String)>,
     value: u64,
+    /// Suffix of the name in a histogram.
+    part: &'static str,
 }
 
 impl Sample {
@@ -57,7 +64,15 @@ impl Sample {
             metric,
             labels: Vec::new(),
             value,
+            part: "",
         }
+    }
+
+    /// Sets the suffix of a part of a histogram: `_bucket`, `_count` or `_sum`.
+    #[must_use]
+    pub fn part(mut self, part: &'static str) -> Self {
+        self.part = part;
+        self
     }
 
     /// Adds a label.
@@ -103,6 +118,8 @@ pub fn text(samples: &[Sample]) -> String {
         let (kind, suffix) = match metric.kind {
             Kind::Counter => ("counter", "_total"),
             Kind::Gauge => ("gauge", ""),
+            Kind::Info => ("info", "_info"),
+            Kind::Histogram => ("histogram", ""),
         };
         let (name, help) = (metric.name, escaped(metric.help));
         text += &format!("# TYPE {name} {kind}\n# HELP {name} {help}\n");
@@ -110,6 +127,7 @@ pub fn text(samples: &[Sample]) -> String {
         for sample in samples.iter().filter(same) {
             text += name;
             text += suffix;
+            text += sample.part;
             write_labels(&mut text, &sample.labels);
             // Writing to a string cannot fail.
             let _ = writeln!(text, " {}", sample.value);

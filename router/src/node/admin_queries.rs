@@ -74,6 +74,7 @@ impl Shared {
             branch: branch.clone(),
             key: asked.key.clone().into_owned(),
             omits_descriptors: sets_false(asked.parameters, "descriptors"),
+            omits_neighbours: sets_false(asked.parameters, "per_transport"),
             written: (asked.payload.filter(|_| is_write))
                 .map(|payload| kept(payload, settings).into()),
             about: (is_explanation(asked.key) || is_trace(asked.key))

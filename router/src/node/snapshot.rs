@@ -4,7 +4,11 @@
 
 use crate::{
     admin::root::{LinkEnds, Neighbour, Overview},
-    metrics::{self, Sample},
+    filter::Filters,
+    metrics::{
+        self, Sample,
+        reference::{NeighbourTraffic, Traffic, Values},
+    },
     model::LinkStatus,
     node::{
         handle::Node,
@@ -34,6 +38,8 @@ pub(crate) struct Snapshot {
     pub(crate) limits: Vec<LimitStatus>,
     /// Samples of the filters, which have metrics of their own.
     pub(crate) filters: Vec<Sample>,
+    /// Values for the metrics with the reference's names.
+    pub(crate) reference: Values,
     pub(crate) usage: Usage,
     pub(crate) discovery: DiscoveryStatus,
 }
@@ -87,6 +93,43 @@ fn members_of(group: &Face, members: &[LinkStatus]) -> Vec<Neighbour> {
     members.iter().map(member).collect()
 }
 
+impl Shared {
+    /// Copies the values of the metrics with the reference's names.
+    fn reference_values(&self, filters: &Filters) -> Values {
+        let state = self.state.lock();
+        let mut traffic = state.peers.ended_traffic.clone();
+        let mut neighbours = Vec::new();
+        for face in state.faces.values() {
+            let protocol = face.status.remote.proto();
+            let bytes = face.outbox.counters().snapshot().bytes;
+            let mut own = Traffic::default();
+            own.add(bytes, &face.outbox.priorities());
+            let all = traffic.entry(protocol.to_owned()).or_default();
+            all.add(bytes, &face.outbox.priorities());
+            if face.group.is_none() {
+                neighbours.push(NeighbourTraffic {
+                    zid: face.status.zid,
+                    role: face.status.whatami,
+                    protocol: protocol.to_owned(),
+                    links: face.places().len() as u64,
+                    traffic: own,
+                });
+            }
+        }
+        let declared = state.table.declared();
+        drop(state);
+        neighbours.sort_by_key(|neighbour| neighbour.zid);
+        Values {
+            zid: self.zid,
+            role: self.role,
+            traffic,
+            neighbours,
+            declared,
+            dropped: filters.dropped(),
+        }
+    }
+}
+
 impl Node {
     /// Returns the current value of every metric of this node. [`text`](crate::metrics::text())
     /// formats them.
@@ -118,6 +161,7 @@ impl Node {
             groups: self.groups(),
             limits: self.limits(),
             filters: filters.samples(),
+            reference: self.shared.reference_values(&filters),
             usage: self.usage(),
             discovery: self.discovery(),
         }

@@ -13,6 +13,7 @@ use zonda_transport::{
 
 use crate::{
     config::Settings,
+    metrics::reference::ByProtocol,
     peers::{
         away::RecentlyLost,
         dials::{Dials, EndpointStatus, Unreached},
@@ -35,6 +36,8 @@ pub(crate) struct Peers {
     pub(super) dials: Dials,
     /// Counts of the messages for neighbours that are gone.
     pub(super) ended: EndedLinks,
+    /// Traffic of the connections that have ended.
+    pub(crate) ended_traffic: ByProtocol,
     /// Routers that were lost a moment ago.
     pub(super) lost_ago: RecentlyLost,
     /// Neighbours that were too slow.
@@ -70,6 +73,7 @@ impl Peers {
             wanted: Wanted::new(settings),
             dials: Dials::new(settings.connect_endpoints().cloned().collect()),
             ended: EndedLinks::default(),
+            ended_traffic: ByProtocol::default(),
             lost_ago: RecentlyLost::default(),
             slow: SlowConsumers::default(),
             discovery: Discovery::new(zid, settings),

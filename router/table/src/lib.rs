@@ -109,5 +109,5 @@ pub use recipients::Recipients;
 pub use route::{Route, RouteSearch};
 pub use search::SLICE_STEPS;
 pub use session_entities::Own;
-pub use usage::Most;
+pub use usage::{DeclaredCounts, Most};
 pub use validity::Validity;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Usage of the limits by the neighbour that uses most.
+//! Usage of the limits by the neighbour that uses most, and numbers of declarations.
 
-use crate::{face::Face, forwarding::ForwardingTable, kind::Kind};
+use crate::{face::Face, face_id::FaceKind, forwarding::ForwardingTable, kind::Kind};
 
 /// Largest use of each limit by any one neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +29,37 @@ pub struct Most {
     pub questions_refused: u64,
 }
 
+/// Numbers of declarations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeclaredCounts {
+    /// Subscribers.
+    pub subscribers: usize,
+    /// Queryables.
+    pub queryables: usize,
+    /// Liveliness tokens.
+    pub tokens: usize,
+}
+
 impl ForwardingTable {
+    /// Returns the numbers of declarations of this node, and of all others that it knows of. Visits
+    /// every neighbour and router.
+    pub fn declared(&self) -> [DeclaredCounts; 2] {
+        let mut all = [DeclaredCounts::default(); 2];
+        for face in self.topology.faces() {
+            let [own, others] = &mut all;
+            let counts = match face.info.kind {
+                FaceKind::Local => own,
+                FaceKind::Group => continue,
+                _ => others,
+            };
+            let count = |kind| self.entities.count(face.id.index, kind);
+            counts.subscribers += count(Kind::Subscriber);
+            counts.queryables += count(Kind::Queryable);
+            counts.tokens += count(Kind::Token);
+        }
+        all
+    }
+
     /// Returns the largest use of each limit. Visits every neighbour.
     pub fn most(&self) -> Most {
         let mut most = Most::default();
