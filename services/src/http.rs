@@ -8,6 +8,7 @@
 //! lead to this address (DNS rebinding). A connection of events lasts; those have a bound of their
 //! own.
 
+mod client;
 mod counts;
 mod credentials;
 mod guard;
@@ -39,6 +40,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 use zonda::Config;
 
+pub use client::{Client, Denied};
 pub use counts::Counts;
 pub use credentials::Credentials;
 pub use guard::Guard;
@@ -220,18 +222,21 @@ fn limited(routes: Router, setup: Setup, counts: Arc<Counts>) -> Router {
     let Setup { guard, limits, .. } = setup;
     let cors = guard.cors();
     let guard = Arc::new(guard);
-    let check = move |request: Request<Body>, next: Next| {
+    let check = move |mut request: Request<Body>, next: Next| {
         counts.add_request();
         let head = RequestHead {
             method: request.method(),
             uri: request.uri(),
             headers: request.headers(),
         };
-        let (refusal, counts) = (guard.refusal(&head), Arc::clone(&counts));
+        let (admitted, counts) = (guard.admit(&head), Arc::clone(&counts));
         async move {
-            let answer: Response = match refusal {
-                Some(refusal) => refusal,
-                None => next.run(request).await,
+            let answer: Response = match admitted {
+                Err(refusal) => refusal,
+                Ok(client) => {
+                    request.extensions_mut().insert(client);
+                    next.run(request).await
+                }
             };
             counts.add_answer(answer.status().as_u16());
             answer

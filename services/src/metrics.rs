@@ -6,15 +6,16 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Extension, Router};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
-use zonda::Config;
+use zonda::key_expr::KeyExpr;
 use zonda::session::openmetrics;
+use zonda::{Config, Session};
 
-use crate::http::{Counts, Guard, Limits, Server, Serving, Setup};
+use crate::http::{Client, Counts, Guard, Limits, Server, Serving, Setup};
 use crate::values::{address_of, texts_of};
 use crate::{Running, Service, Start, StartError};
 
@@ -55,6 +56,7 @@ impl Service for Metrics {
             .fallback(|| async { (StatusCode::NOT_FOUND, "not found; / lists what is here\n") });
         let guard = Guard {
             hosts: texts_of(config, HOSTS),
+            stranger: Client::new(None, "http"),
             ..Guard::default()
         };
         let setup = Setup {
@@ -84,7 +86,12 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let (session, others) = (start.session.clone(), start.counters.clone());
-    get(move |headers: HeaderMap| {
+    let key = own_key(&session, "/metrics");
+    get(move |client: Extension<Client>, headers: HeaderMap| {
+        let denied = key.as_ref().map(|key| client.may_read(&session, key));
+        if let Some(Err(denied)) = denied {
+            return std::future::ready(denied.into_response());
+        }
         let mut samples = session.info().metrics();
         samples.extend(counts.samples());
         samples.extend(others.samples());
@@ -92,8 +99,16 @@ where
             true => (PROMETHEUS, prometheus(&openmetrics(&samples))),
             false => (OPENMETRICS, openmetrics(&samples)),
         };
-        async move { ([(CONTENT_TYPE, kind), (VARY, "accept")], text).into_response() }
+        let head = [(CONTENT_TYPE, kind), (VARY, "accept")];
+        std::future::ready((head, text).into_response())
     })
+}
+
+/// Returns the key of the session's node in the admin space with a suffix; `None` if that is no
+/// key.
+pub(crate) fn own_key(session: &Session, suffix: &str) -> Option<KeyExpr<'static>> {
+    let role = session.info().whatami();
+    KeyExpr::new(format!("@/{}/{role}{suffix}", session.zid())).ok()
 }
 
 /// Returns true if the client asks for plain text more than for OpenMetrics.

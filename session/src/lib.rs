@@ -163,6 +163,12 @@ pub use wait::{
 };
 pub use zonda_router::node::Outcome;
 
+/// Access control, for services that pass on messages of clients of their own.
+pub mod access {
+    pub use zonda_router::access::{Message, Neighbour};
+    pub use zonda_router::config::{Flow, MessageKind};
+}
+
 /// Keys and key expressions.
 pub mod key_expr {
     pub use zonda_codec::key_expr::Canonize;

@@ -9,6 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
+use zonda_router::access::{Message as Judged, Neighbour};
 use zonda_router::node::{CloseError, OpenError, TimestampCallback, TimestampContext};
 
 use crate::bytes::{Encoding, ZBytes};
@@ -420,6 +421,13 @@ impl Session {
     /// Returns the connections of this session.
     pub fn info(&self) -> SessionInfo<'_> {
         SessionInfo { session: self }
+    }
+
+    /// Returns the reason for which the node's access control denies a message between it and a
+    /// client of the service that this session belongs to; `None` if it passes. Denied messages are
+    /// counted. Messages of the session itself are not judged this way.
+    pub fn refusal_to(&self, client: &Neighbour, message: Judged<'_>) -> Option<String> {
+        self.node().refusal_to(client, message)
     }
 
     /// Closes the session, and the node that it has opened ([`from_node`](Self::from_node) opens

@@ -579,7 +579,7 @@ rows! {
         "of `zondad`: file of lines `user:password`: who may use the server (basic authentication); its permissions are checked as \
          `transport/auth/usrpwd/dictionary_file_mode` says";
     "services/http/auth/token_file", Text, "null", Full,
-        "of `zondad`: file with a token in each line: who may use the server (bearer authentication)";
+        "of `zondad`: file with `TOKEN` or `USER TOKEN` in each line: who may use the server (bearer authentication)";
     "services/http/cors/origins", Texts, "[]", Full,
         "of `zondad`: origins, such as `https://app.example`, whose pages may use the server in a browser; `*` allows any";
     "services/http/limits/connections", POSITIVE, "256", Full,

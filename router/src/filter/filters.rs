@@ -98,6 +98,16 @@ impl Filters {
         self.number
     }
 
+    /// Returns the rules of access control.
+    pub(super) fn access(&self) -> Option<&AccessFilter> {
+        self.access.as_deref()
+    }
+
+    /// Returns the counters of dropped messages by reason.
+    pub(super) fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
     /// Returns true if there is no filter.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()

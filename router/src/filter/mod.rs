@@ -11,6 +11,7 @@
 mod access_control;
 mod bind;
 mod bound;
+mod clients;
 mod contract;
 mod declared;
 mod downsampling;

@@ -10,7 +10,7 @@
 //! They share the parts in this module:
 //! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
 //!   share; `update`: the changes under the lock; `handle`: the public handle;
-//! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep`, `tasks` and `ids`: its upkeep;
+//! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `clients`: the clients of services; `sweep`, `tasks` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources;
 //! - `intercept`, `records`: the records of time-stamp stacks;
 //! - `reload`: other rules on a running node;
@@ -23,7 +23,8 @@
 mod admin_queries;
 mod attach;
 pub(crate) mod clock;
-pub(crate) mod close;
+mod clients;
+mod close;
 pub(crate) mod handle;
 pub(crate) mod ids;
 pub(crate) mod intercept;

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
+use super::client::Client;
 use super::credentials::Credentials;
 
 /// Stands for every name, or every origin.
@@ -42,30 +43,41 @@ pub struct Guard {
     pub origins: Vec<String>,
     /// Credentials of which a client has to give one; `None` admits every client.
     pub credentials: Option<Credentials>,
+    /// A client that has not proved who it is.
+    pub stranger: Client,
     /// Paths that need no credentials.
     pub public: &'static [&'static str],
 }
 
 impl Guard {
-    /// Returns the answer to a request that is refused.
-    pub(super) fn refusal(&self, request: &RequestHead<'_>) -> Option<Response> {
+    /// Returns the client of a request.
+    ///
+    /// # Errors
+    /// The answer to a request that is refused.
+    #[allow(clippy::result_large_err, reason = "the answer is sent at once")]
+    pub(super) fn admit(&self, request: &RequestHead<'_>) -> Result<Client, Response> {
         let &RequestHead { uri, headers, .. } = request;
         if !self.knows_host(uri, headers) {
             let text =
                 "this name is not known here: use an address, or list it in services/NAME/hosts\n";
-            return Some((StatusCode::FORBIDDEN, text).into_response());
+            return Err((StatusCode::FORBIDDEN, text).into_response());
         }
         if !self.allows_origin(headers) {
             let text = "pages of this origin may not use this server: list it in services/http/cors/origins\n";
-            return Some((StatusCode::FORBIDDEN, text).into_response());
+            return Err((StatusCode::FORBIDDEN, text).into_response());
         }
-        let credentials = self.credentials.as_ref()?;
+        let Some(credentials) = &self.credentials else {
+            return Ok(self.stranger.clone());
+        };
+        if let Some(client) = credentials.admit(headers) {
+            return Ok(client);
+        }
         let is_free = self.public.contains(&uri.path()) || request.method == Method::OPTIONS;
-        if is_free || credentials.admit(headers) {
-            return None;
+        if is_free {
+            return Ok(self.stranger.clone());
         }
         let scheme = [(WWW_AUTHENTICATE, "Basic realm=\"zonda\", charset=\"UTF-8\"")];
-        Some((StatusCode::UNAUTHORIZED, scheme, "credentials are needed\n").into_response())
+        Err((StatusCode::UNAUTHORIZED, scheme, "credentials are needed\n").into_response())
     }
 
     /// Returns the layer that tells browsers which pages may use the server.

@@ -20,7 +20,9 @@ use futures_core::Stream;
 use http_body_util::LengthLimitError;
 use tokio::sync::Semaphore;
 use zonda::bytes::{Encoding, ZBytes};
+use zonda::access::MessageKind;
 use zonda::cancellation::CancellationToken;
+use zonda::key_expr::KeyExpr;
 use zonda::query::{ConsolidationMode, Reply, ReplyKeyExpr, Selector};
 use zonda::sample::Sample;
 use zonda::time::Timestamp;
@@ -31,7 +33,7 @@ use super::page::Pages;
 use super::replies::Collector;
 use super::select::{Selection, one_line};
 use super::{html, json};
-use crate::http::{BODY_TIME, Line};
+use crate::http::{BODY_TIME, Client, Denied, Line};
 
 /// Parameter that asks for the body of a reply.
 const RAW: &str = "_raw";
@@ -58,6 +60,8 @@ pub(super) struct Shared {
     pub session: Session,
     pub hub: Arc<Hub>,
     pub pages: Arc<Pages>,
+    /// Key that a client has to have the right to read, to see the page.
+    pub page_key: Option<KeyExpr<'static>>,
     /// Id of the node, as text.
     pub zid: String,
     pub body_bytes_max: usize,
@@ -99,6 +103,12 @@ impl Refusal {
     }
 }
 
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Refusal {
+        Refusal::new(StatusCode::FORBIDDEN, denied.to_string())
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         (self.status, self.text + "\n").into_response()
@@ -128,18 +138,24 @@ impl Shared {
             return Ok([(ALLOW, METHODS)].into_response());
         }
         let selection = Selection::of(&parts.uri, &self.zid).map_err(Refusal::bad)?;
+        let client = client_of(&parts.extensions);
+        let key = &selection.key;
         match parts.method {
             Method::GET if accepted(&parts.headers) == "text/event-stream" => {
                 self.events(&parts, selection).await
             }
             Method::GET | Method::HEAD | Method::POST => self.query(&parts, selection, body).await,
             Method::PUT | Method::PATCH => {
+                client.may_send(&self.session, MessageKind::Put, key)?;
                 let encoding = encoding_of(&parts.headers)?;
                 let payload = self.body(&parts.headers, body).await?;
                 let put = self.session.put(selection.key, payload);
                 published(put.encoding(encoding).outcome().await)
             }
-            Method::DELETE => published(self.session.delete(selection.key).outcome().await),
+            Method::DELETE => {
+                client.may_send(&self.session, MessageKind::Delete, key)?;
+                published(self.session.delete(selection.key).outcome().await)
+            }
             _ => {
                 let text = format!("this method is none of {METHODS}\n");
                 Ok((StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, METHODS)], text).into_response())
@@ -186,13 +202,20 @@ impl Shared {
         selection: Selection,
         body: Body,
     ) -> Result<Response, Refusal> {
+        let client = client_of(&parts.extensions);
+        client.may_send(&self.session, MessageKind::Query, &selection.key)?;
         let payload = self.body(&parts.headers, body).await?;
+        if !payload.is_empty() && is_admin(&selection.key) {
+            // The node takes it as a write, and the session has every right.
+            client.may_send(&self.session, MessageKind::Put, &selection.key)?;
+        }
         let payload = match payload.is_empty() {
             true => None,
             false => Some((payload, encoding_of(&parts.headers)?)),
         };
         let is_raw = selection.has(RAW);
         let replies = self.replies(&selection, payload, Scope::Values).await?;
+        let replies = self.permitted(&client, replies)?;
         Ok(match (is_raw, accepted(&parts.headers)) {
             (true, _) => raw(&replies),
             (false, "text/html") => {
@@ -245,19 +268,62 @@ impl Shared {
         })
     }
 
+    /// Keeps the replies that a client may get.
+    ///
+    /// # Errors
+    /// It may get none of them.
+    fn permitted(&self, client: &Client, replies: Vec<Reply>) -> Result<Vec<Reply>, Refusal> {
+        let mut denied = None;
+        let may_get = |reply: &Reply| {
+            // An error has no key.
+            let Ok(sample) = reply.result() else {
+                return true;
+            };
+            let judged = client.may_get(&self.session, MessageKind::Reply, sample.key_expr());
+            judged.map_err(|why| denied = Some(why)).is_ok()
+        };
+        let replies: Vec<Reply> = { replies }.into_iter().filter(may_get).collect();
+        match denied {
+            Some(denied) if replies.is_empty() => Err(denied.into()),
+            _ => Ok(replies),
+        }
+    }
+
+    /// Asks for the values that a client may get, or for all that caches and storages have.
+    async fn values(
+        &self,
+        client: &Client,
+        selection: &Selection,
+        scope: Scope,
+    ) -> Result<Vec<Reply>, Refusal> {
+        client.may_send(&self.session, MessageKind::Query, &selection.key)?;
+        let replies = self.replies(selection, None, scope).await?;
+        self.permitted(client, replies)
+    }
+
     async fn events(&self, parts: &Parts, selection: Selection) -> Result<Response, Refusal> {
+        let client = client_of(&parts.extensions);
+        client.may_send(
+            &self.session,
+            MessageKind::DeclareSubscriber,
+            &selection.key,
+        )?;
         let line = lasting(&parts.extensions)?;
-        let joined = self.hub.join(selection.key.clone(), line);
+        let joined = self
+            .hub
+            .join(selection.key.clone(), client.clone(), line);
         let mut events = joined.map_err(|error| Refusal::failed(&error))?;
         // The values that exist, or all that are later than what the client has.
         let last = parts.headers.get(LAST_EVENT);
         let last = last.and_then(|id| id.to_str().ok()?.parse::<Timestamp>().ok());
         let replies = match (last, selection.has(INITIAL)) {
             (None, false) => Vec::new(),
-            (None, true) => self.replies(&selection, None, Scope::Values).await?,
+            (None, true) => self.values(&client, &selection, Scope::Values).await?,
             (Some(_), _) => {
-                let mut replies = self.replies(&selection, None, Scope::History).await?;
-                replies.extend(self.replies(&selection, None, Scope::Caches).await?);
+                let history = self.values(&client, &selection, Scope::History);
+                let mut replies = history.await?;
+                let caches = self.values(&client, &selection, Scope::Caches);
+                replies.extend(caches.await?);
                 replies
             }
         };
@@ -269,6 +335,16 @@ impl Shared {
         events.begin_with(samples.filter(is_new));
         Ok(event_stream(events))
     }
+}
+
+/// Returns the client of a request.
+pub(super) fn client_of(extensions: &Extensions) -> Client {
+    extensions.get::<Client>().cloned().unwrap_or_default()
+}
+
+/// Returns true if a key is of the admin space.
+fn is_admin(key: &KeyExpr<'_>) -> bool {
+    key.as_str().split('/').next() == Some("@")
 }
 
 /// Returns the connection of a request, which gets events from now on.

@@ -18,6 +18,7 @@ use axum::body::Bytes;
 use futures_core::Stream;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
+use zonda::access::MessageKind;
 use zonda::key_expr::KeyExpr;
 use zonda::pubsub::Subscriber;
 use zonda::sample::{Sample, SampleKind};
@@ -26,7 +27,7 @@ use zonda::{DeclareError, Operation, Session};
 use zonda_transport::log_limit::LogLimit;
 
 use super::json;
-use crate::http::{Counts, Line};
+use crate::http::{Client, Counts, Line};
 
 /// Time without events after which a client gets a comment, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -71,18 +72,21 @@ impl Event {
 }
 
 /// A client, as the subscriber of its key sees it.
-struct Client {
+struct Receiver {
     queue: UnboundedSender<Event>,
     /// Bytes that wait in the queue.
     waiting: Arc<AtomicUsize>,
     line: Arc<Line>,
 }
 
-/// The clients of a key, by number.
-type Clients = Arc<Mutex<HashMap<u64, Client>>>;
+/// The members of a topic, by number.
+type Members = Arc<Mutex<HashMap<u64, Receiver>>>;
+
+/// Key and user of a topic: its clients have the same rights.
+type TopicKey = (KeyExpr<'static>, Option<String>);
 
 struct Topic {
-    clients: Clients,
+    clients: Members,
     /// Undeclared with the topic.
     _subscriber: Subscriber<()>,
 }
@@ -93,7 +97,7 @@ pub(super) struct Hub {
     counts: Arc<Counts>,
     bytes_max: usize,
     next: AtomicU64,
-    topics: Mutex<HashMap<KeyExpr<'static>, Topic>>,
+    topics: Mutex<HashMap<TopicKey, Topic>>,
 }
 
 impl Hub {
@@ -115,21 +119,23 @@ impl Hub {
     pub fn join(
         self: &Arc<Self>,
         key: KeyExpr<'static>,
+        client: Client,
         line: Arc<Line>,
     ) -> Result<Events, DeclareError> {
         let (queue, queued) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let client = Client {
+        let receiver = Receiver {
             queue,
             waiting: Arc::clone(&waiting),
             line,
         };
+        let key: TopicKey = (key, client.user().map(str::to_owned));
         let mut topics = locked(&self.topics);
         match topics.get(&key) {
-            Some(topic) => drop(locked(&topic.clients).insert(number, client)),
+            Some(topic) => drop(locked(&topic.clients).insert(number, receiver)),
             None => {
-                let topic = self.topic(&key, HashMap::from([(number, client)]))?;
+                let topic = self.topic(&key.0, client, HashMap::from([(number, receiver)]))?;
                 topics.insert(key.clone(), topic);
             }
         }
@@ -154,13 +160,18 @@ impl Hub {
     fn topic(
         &self,
         key: &KeyExpr<'static>,
-        clients: HashMap<u64, Client>,
+        client: Client,
+        clients: HashMap<u64, Receiver>,
     ) -> Result<Topic, DeclareError> {
         let clients = Arc::new(Mutex::new(clients));
         let (of_callback, counts) = (Arc::clone(&clients), Arc::clone(&self.counts));
         let bytes_max = self.bytes_max;
         let subscriber = self.session.declare_subscriber(key.clone());
+        let (session, asked) = (self.session.clone(), key.clone());
         let subscriber = subscriber.callback(move |sample| {
+            if !may_see(&session, &client, &asked, &sample) {
+                return;
+            }
             let event = Event::of(&sample);
             let slow = pass_on(&mut locked(&of_callback), &event, bytes_max, &counts);
             if slow > 0 {
@@ -173,7 +184,7 @@ impl Hub {
         })
     }
 
-    fn leave(&self, key: &KeyExpr<'static>, number: u64) {
+    fn leave(&self, key: &TopicKey, number: u64) {
         let mut topics = locked(&self.topics);
         let is_empty = topics.get(key).is_some_and(|topic| {
             let mut clients = locked(&topic.clients);
@@ -192,9 +203,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns true if a client may still get events of a key, and this one.
+fn may_see(session: &Session, client: &Client, key: &KeyExpr<'_>, sample: &Sample) -> bool {
+    let kind = match sample.kind() {
+        SampleKind::Put => MessageKind::Put,
+        SampleKind::Delete => MessageKind::Delete,
+    };
+    // The rules may have changed since the client came.
+    let may_subscribe = client.may_send(session, MessageKind::DeclareSubscriber, key);
+    may_subscribe.is_ok() && client.may_get(session, kind, sample.key_expr()).is_ok()
+}
+
 /// Queues an event for all clients; cuts those that are too far behind, and returns their number.
 fn pass_on(
-    clients: &mut HashMap<u64, Client>,
+    clients: &mut HashMap<u64, Receiver>,
     event: &Event,
     bytes_max: usize,
     counts: &Counts,
@@ -232,7 +254,7 @@ fn tell_of_slow(count: usize, key: &KeyExpr<'_>) {
 /// The place of a client among those of its key.
 struct Member {
     hub: Arc<Hub>,
-    key: KeyExpr<'static>,
+    key: TopicKey,
     number: u64,
 }
 

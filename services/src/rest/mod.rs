@@ -82,6 +82,7 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
     let shared = Shared {
         session: session.clone(),
         hub: Arc::new(hub),
+        page_key: metrics::own_key(session, ""),
         pages: page::Pages::new(page::sampler(session.clone())),
         zid: session.zid().to_string(),
         body_bytes_max: limits.body_bytes,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use zonda::Config;
 
 use crate::StartError;
-use crate::http::{Credentials, Guard, Limits, Setup, Tls};
+use crate::http::{Client, Credentials, Guard, Limits, Setup, Tls};
 use crate::values::{address_of, is_true, number_of, text_of, texts_of};
 
 const LISTEN: &str = "services/http/listen";
@@ -62,6 +62,7 @@ impl Settings {
                 None => return Ok(None),
             },
         };
+        let protocol = protocol_of(config);
         let credentials = credentials(config)?;
         let tls = match is_true(config, TLS) {
             true => Some(Tls::load(config)),
@@ -95,6 +96,7 @@ impl Settings {
             hosts: listed(HOSTS),
             origins: listed(ORIGINS),
             credentials,
+            stranger: Client::new(None, protocol),
             public: PUBLIC,
         };
         let setup = Setup {
@@ -172,7 +174,7 @@ struct Reach {
 
 impl Reach {
     /// Refuses a server that strangers reach, unless it is wanted. The reference's key opens it to
-    /// every machine, but not past the rules of access control, which do not apply to its clients.
+    /// every machine, but not of a node with rules of access control, whose owner has to say so.
     fn check(&self, config: &Config) -> Result<(), StartError> {
         let Reach { key, address, .. } = self;
         let has_rules = config.settings().access_enabled;
@@ -180,12 +182,12 @@ impl Reach {
         if self.is_closed || address.ip().to_canonical().is_loopback() || is_wanted {
             return Ok(());
         }
-        let past = match has_rules {
-            true => ", past access_control",
+        let within = match has_rules {
+            true => " that access_control allows clients without a name",
             false => "",
         };
         Err(StartError::Config(format!(
-            "`{key}`: other machines reach {address}, and could read and write every key{past}: set {USERS} or {TOKENS}, or {OPEN} to true"
+            "`{key}`: other machines reach {address}, and could read and write every key{within}: set {USERS} or {TOKENS}, or {OPEN} to true"
         )))
     }
 }
@@ -221,6 +223,11 @@ fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> 
     }
 }
 
+/// Returns the name of the server's protocol, as rules of access control name it.
+fn protocol_of(config: &Config) -> &'static str {
+    if is_true(config, TLS) { "https" } else { "http" }
+}
+
 fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
     let read = |key: &str| {
         let text = config.private_file(key);
@@ -230,7 +237,7 @@ fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
     if users.is_none() && tokens.is_none() {
         return Ok(None);
     }
-    match Credentials::parse(users.as_deref(), tokens.as_deref()) {
+    match Credentials::parse(users.as_deref(), tokens.as_deref(), protocol_of(config)) {
         Ok(credentials) => Ok(Some(credentials)),
         Err(fault) => {
             let key = if users.is_some() { USERS } else { TOKENS };

@@ -27,9 +27,15 @@ impl Served {
 }
 
 pub fn alone() -> Session {
+    alone_with("timestamping/enabled", "true")
+}
+
+/// Opens a node whose configuration has one more value.
+pub fn alone_with(key: &str, value: &str) -> Session {
     let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
     let config = config.with("scouting/multicast/enabled", "false");
     let config = config.with("timestamping/enabled", "true");
+    let config = config.with(key, value);
     zonda::open(config).wait().unwrap()
 }
 

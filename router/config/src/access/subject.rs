@@ -12,7 +12,7 @@ use crate::{
 use super::{list, name};
 
 /// Protocols that a link may have, by the reference's names, and those of this project.
-const PROTOCOLS: [&str; 10] = [
+const PROTOCOLS: [&str; 12] = [
     "tcp",
     "udp",
     "tls",
@@ -23,6 +23,9 @@ const PROTOCOLS: [&str; 10] = [
     "vsock",
     "ws",
     "wss",
+    // those of the clients of a service
+    "http",
+    "https",
 ];
 
 /// A subject. A list that is `None` is about any neighbour; of a list, one item suffices.
@@ -169,8 +172,8 @@ mod tests {
             ),
             ("[{id: 'x', interfaces: ['']}]", "an empty text"),
             (
-                "[{id: 'x', link_protocols: ['http']}]",
-                "\"http\" is none of tcp, udp",
+                "[{id: 'x', link_protocols: ['sctp']}]",
+                "\"sctp\" is none of tcp, udp",
             ),
             ("[{id: 'x', zids: ['nobody']}]", "\"nobody\" is no id"),
             ("[{id: 'x', zids: 'a1'}]", "zids is not a list"),

@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-use zonda_codec::{KeyExpr, ZenohId};
+use zonda_codec::KeyExpr;
 use zonda_transport::{log_limit::LogLimit, text::shown};
 
 use crate::{
@@ -22,28 +22,28 @@ use crate::{
 
 use super::policy::Cause;
 
-/// Neighbour, direction and key of denied messages, for log lines.
+/// Neighbour or client, direction and key of denied messages, for log lines.
 pub(super) struct Denial {
-    zid: ZenohId,
+    who: String,
     flow: Flow,
     key: String,
 }
 
 impl Denial {
-    pub(super) fn new(zid: ZenohId, flow: Flow, key: Option<&KeyExpr<'_>>) -> Denial {
+    pub(super) fn new(who: String, flow: Flow, key: Option<&KeyExpr<'_>>) -> Denial {
         let key = shown(key.map_or("(unknown)", |key| key.as_str()));
-        Denial { zid, flow, key }
+        Denial { who, flow, key }
     }
 }
 
 impl Display for Denial {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Denial { zid, flow, key } = self;
+        let Denial { who, flow, key } = self;
         let way = match flow {
             Flow::Ingress => "from",
             Flow::Egress => "to",
         };
-        write!(f, "on \"{key}\" {way} {zid}")
+        write!(f, "on \"{key}\" {way} {who}")
     }
 }
 
@@ -119,6 +119,12 @@ impl Denials {
             true => tracing::warn!("access control would deny {kind} {place}: {cause}{left_out}"),
             false => tracing::warn!("access control denies {kind} {place}: {cause}{left_out}"),
         }
+    }
+
+    /// Returns the cause of a denial in words.
+    pub(super) fn in_words(&self, cause: Cause) -> String {
+        let rule = cause.and_then(|rule| self.by_rule.get(rule));
+        Named(rule.map(|(name, _)| name)).to_string()
     }
 
     /// Returns the counters: that of messages that no rule allows, and those of rules that have

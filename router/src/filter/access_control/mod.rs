@@ -73,6 +73,18 @@ impl AccessFilter {
     }
 }
 
+impl AccessFilter {
+    /// Returns the cause for which a message between a client of a service and this node is denied,
+    /// which is noted; `None` if it passes.
+    pub(super) fn refusal_to(&self, client: &Neighbour, message: Message<'_>) -> Option<String> {
+        let cause = self.rules.cause(&client.identity(), message)?;
+        let place = Denial::new(client.to_string(), message.flow, Some(message.key));
+        let is_audit = self.mode == AccessMode::Audit;
+        self.denials.note(cause, &place, message.kind, is_audit);
+        (!is_audit).then(|| self.denials.in_words(cause))
+    }
+}
+
 impl Filter for AccessFilter {
     fn bind(
         &self,
@@ -84,7 +96,7 @@ impl Filter for AccessFilter {
         let verdict = self.rules.policy().judge(&who, flow, key);
         let is_any = MessageKind::ALL.map(|kind| verdict.cause(kind).is_some());
         is_any.contains(&true).then(|| {
-            let place = Denial::new(subject.peer.zid, flow, key);
+            let place = Denial::new(subject.peer.zid.to_string(), flow, key);
             Box::new(Denied {
                 verdict,
                 place,

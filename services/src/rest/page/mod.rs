@@ -11,7 +11,7 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
 use axum::http::{Extensions, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 
-use super::answer::{Refusal, Shared, event_stream, fresh, lasting};
+use super::answer::{Refusal, Shared, client_of, event_stream, fresh, lasting};
 
 pub(super) use updates::{Pages, sampler};
 
@@ -54,6 +54,9 @@ pub(super) async fn updates(
     State(shared): State<Arc<Shared>>,
     extensions: Extensions,
 ) -> Result<Response, Refusal> {
+    if let Some(key) = &shared.page_key {
+        client_of(&extensions).may_read(&shared.session, key)?;
+    }
     let line = lasting(&extensions)?;
     let mut response = event_stream(shared.pages.join(line));
     response.headers_mut().extend(fresh());
