@@ -45,7 +45,7 @@ pub use counts::Counts;
 pub use credentials::Credentials;
 pub use guard::Guard;
 pub use line::Line;
-pub(crate) use serving::Serving;
+pub(crate) use serving::{ReadCredentials, Serving};
 pub use tls::Tls;
 
 use guard::RequestHead;
@@ -117,6 +117,7 @@ pub struct Server {
     address: SocketAddr,
     tls: Option<Arc<Tls>>,
     counts: Arc<Counts>,
+    guard: Arc<Guard>,
     /// Dropped to stop the thread.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -140,11 +141,12 @@ impl Server {
             .enable_all()
             .build()?;
         let tls = setup.tls.take().map(Arc::new);
+        let guard = Arc::new(setup.guard);
         let acceptor = Acceptor {
             tls: tls.clone(),
             room: Arc::new(Semaphore::new(setup.limits.connections)),
             lasting: Arc::new(Semaphore::new(setup.limits.lasting)),
-            routes: limited(routes, setup, Arc::clone(&counts)),
+            routes: limited(routes, &guard, setup.limits, Arc::clone(&counts)),
             counts: Arc::clone(&counts),
         };
         let (end, ended) = oneshot::channel();
@@ -162,6 +164,7 @@ impl Server {
             address,
             tls,
             counts,
+            guard,
             end: Some(end),
             thread: Some(thread),
         })
@@ -194,6 +197,14 @@ impl Server {
         self.tls.as_ref().map_or(Ok(()), |tls| tls.renew(config))
     }
 
+    /// Takes over other credentials, for later requests, if the server has some. Returns the number
+    /// of them.
+    pub fn replace_credentials(&self, credentials: Credentials) -> usize {
+        let count = credentials.count();
+        self.guard.replace(credentials);
+        count
+    }
+
     /// Stops it; open connections are cut.
     ///
     /// # Blocking
@@ -218,10 +229,9 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Adds the limits of a request to the routes.
-fn limited(routes: Router, setup: Setup, counts: Arc<Counts>) -> Router {
-    let Setup { guard, limits, .. } = setup;
+fn limited(routes: Router, guard: &Arc<Guard>, limits: Limits, counts: Arc<Counts>) -> Router {
     let cors = guard.cors();
-    let guard = Arc::new(guard);
+    let guard = Arc::clone(guard);
     let check = move |mut request: Request<Body>, next: Next| {
         counts.add_request();
         let head = RequestHead {

@@ -98,6 +98,18 @@ pub trait Running: Send {
         Ok(())
     }
 
+    /// Reads its files of credentials again; those that have come count from the next request on.
+    /// Returns their number; `None` if it has none.
+    ///
+    /// # Errors
+    /// The reason why they cannot be used; the previous ones stay.
+    ///
+    /// # Blocking
+    /// Reads the files.
+    fn reload_credentials(&self) -> Option<Result<usize, String>> {
+        None
+    }
+
     /// Stops it.
     ///
     /// # Blocking

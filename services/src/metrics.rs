@@ -71,6 +71,7 @@ impl Service for Metrics {
             name: self.name(),
             server,
             session: start.session.clone(),
+            read: None,
         }))
     }
 }

@@ -166,3 +166,27 @@ fn a_user_gets_the_replies_and_events_that_the_rules_allow() {
     assert!(refused.body.contains(what), "{}", refused.body);
     served.stop();
 }
+
+#[test]
+fn credentials_are_read_again_and_a_bad_file_keeps_the_old_ones() {
+    let users = private_file("again", "ann:x\n");
+    let config = Config::peer()
+        .with("services/http/listen", "'127.0.0.1:0'")
+        .with("services/http/auth/dictionary_file", &format!("{users:?}"));
+    let served = served::started(&config).unwrap();
+    let status = |user: &str| ask(&served, "PUT /demo/a", &[user], "").status;
+    assert_eq!((status(ANN), status(BOB)), (200, 401));
+    std::fs::write(&users, "no colon\n").unwrap();
+    let stays = served.running[0].reload_credentials().unwrap();
+    let stays = stays.expect_err("a bad file");
+    assert!(stays.contains("line 1") && !stays.contains('\n'), "{stays}");
+    assert_eq!((status(ANN), status(BOB)), (200, 401));
+    std::fs::write(&users, "bob:x\n").unwrap();
+    assert_eq!(served.running[0].reload_credentials(), Some(Ok(1)));
+    assert_eq!((status(ANN), status(BOB)), (401, 200));
+    std::fs::remove_file(&users).unwrap();
+    let stays = served.running[0].reload_credentials();
+    assert!(stays.is_some_and(|stays| stays.is_err()));
+    assert_eq!((status(ANN), status(BOB)), (401, 200));
+    served.stop();
+}

@@ -18,7 +18,8 @@ use crate::arguments::DaemonArgs;
 /// Key of the log's filter, which this program follows.
 const LOG_FILTER: &str = "log/filter";
 
-/// Reloads the configuration and the list of users. Returns the lines to print: the warnings about
+/// Reloads the configuration, the list of users, and the credentials of services. Returns the lines
+/// to print: the warnings about
 /// what was reloaded, then the result.
 pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonArgs) -> Vec<String> {
     let mut lines = Vec::new();
@@ -51,6 +52,13 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
         Ok(None) => "there is no list of users to read again".to_owned(),
         Err(error) => format!("the list of users is not read again, the old one stays: {error}"),
     };
+    for service in services {
+        let name = service.name();
+        lines.extend(service.reload_credentials().map(|reloaded| match reloaded {
+            Ok(count) => format!("{name}: the credentials were read again, {count} count from now on"),
+            Err(error) => format!("warning: {name}: the old credentials stay: {error}"),
+        }));
+    }
     lines.push(format!("SIGHUP: {rules}; {users}"));
     lines
 }

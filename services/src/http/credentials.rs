@@ -71,6 +71,11 @@ impl Credentials {
         }
     }
 
+    /// Returns the number of users and tokens.
+    pub fn count(&self) -> usize {
+        self.users.len() + self.tokens.len()
+    }
+
     /// Returns the client whose credentials a request with these headers gives; `None` if they are
     /// not listed. The time does not depend on what is wrong, but for lengths.
     pub fn admit(&self, headers: &HeaderMap) -> Option<Client> {

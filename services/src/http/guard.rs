@@ -3,6 +3,7 @@
 //! The check of each request before it is answered: its `Host`, its `Origin`, its credentials.
 
 use std::net::IpAddr;
+use std::sync::{PoisonError, RwLock};
 
 use axum::http::header::{HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
@@ -42,7 +43,7 @@ pub struct Guard {
     /// Origins whose pages may use the server, in lower case; `*` is any.
     pub origins: Vec<String>,
     /// Credentials of which a client has to give one; `None` admits every client.
-    pub credentials: Option<Credentials>,
+    pub credentials: Option<RwLock<Credentials>>,
     /// A client that has not proved who it is.
     pub stranger: Client,
     /// Paths that need no credentials.
@@ -69,6 +70,7 @@ impl Guard {
         let Some(credentials) = &self.credentials else {
             return Ok(self.stranger.clone());
         };
+        let credentials = credentials.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = credentials.admit(headers) {
             return Ok(client);
         }
@@ -78,6 +80,13 @@ impl Guard {
         }
         let scheme = [(WWW_AUTHENTICATE, "Basic realm=\"zonda\", charset=\"UTF-8\"")];
         Err((StatusCode::UNAUTHORIZED, scheme, "credentials are needed\n").into_response())
+    }
+
+    /// Takes over other credentials, if it has some.
+    pub(super) fn replace(&self, credentials: Credentials) {
+        if let Some(place) = &self.credentials {
+            *place.write().unwrap_or_else(PoisonError::into_inner) = credentials;
+        }
     }
 
     /// Returns the layer that tells browsers which pages may use the server.

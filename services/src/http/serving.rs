@@ -7,7 +7,7 @@ use zonda::{Config, Session, Wait};
 
 use crate::Running;
 
-use super::Server;
+use super::{Credentials, Server};
 
 /// A server, and the session that its routes use.
 pub(crate) struct Serving {
@@ -15,7 +15,12 @@ pub(crate) struct Serving {
     pub name: &'static str,
     pub server: Server,
     pub session: Session,
+    /// Reads the files of credentials, if the server has any.
+    pub read: Option<ReadCredentials>,
 }
+
+/// Function that reads the files of credentials.
+pub(crate) type ReadCredentials = Box<dyn Fn() -> Result<Credentials, String> + Send>;
 
 impl Running for Serving {
     fn name(&self) -> &'static str {
@@ -32,6 +37,11 @@ impl Running for Serving {
 
     fn renew(&self, config: &Config) -> Result<(), String> {
         self.server.renew(config)
+    }
+
+    fn reload_credentials(&self) -> Option<Result<usize, String>> {
+        let read = self.read.as_ref()?;
+        Some(read().map(|credentials| self.server.replace_credentials(credentials)))
     }
 
     fn stop(self: Box<Self>) {

@@ -71,6 +71,7 @@ impl Service for Rest {
             name: self.name(),
             server,
             session: start.session.clone(),
+            read: settings.read,
         }))
     }
 }

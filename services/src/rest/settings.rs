@@ -3,13 +3,14 @@
 //! The settings of the HTTP server: the keys `services/http/..`, and `plugins/rest` of the
 //! reference's configurations.
 
+use std::sync::RwLock;
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use zonda::Config;
 
 use crate::StartError;
-use crate::http::{Client, Credentials, Guard, Limits, Setup, Tls};
+use crate::http::{Client, Credentials, Guard, Limits, ReadCredentials, Setup, Tls};
 use crate::values::{address_of, is_true, number_of, text_of, texts_of};
 
 const LISTEN: &str = "services/http/listen";
@@ -41,6 +42,8 @@ pub(super) struct Settings {
     pub key: &'static str,
     /// Set if only clients with credentials or certificates are served.
     is_closed: bool,
+    /// Reads the credentials again.
+    pub read: Option<ReadCredentials>,
     pub event_bytes: usize,
     pub answer_bytes: usize,
 }
@@ -92,10 +95,11 @@ impl Settings {
             texts if texts.is_empty() && key == PORT => vec![ANY.to_owned()],
             texts => texts,
         };
+        let has_credentials = credentials.is_some();
         let guard = Guard {
             hosts: listed(HOSTS),
             origins: listed(ORIGINS),
-            credentials,
+            credentials: credentials.map(RwLock::new),
             stranger: Client::new(None, protocol),
             public: PUBLIC,
         };
@@ -105,7 +109,9 @@ impl Settings {
             limits,
             tls,
         };
+        let read = has_credentials.then(|| reader(config));
         Ok(Some(Settings {
+            read,
             setup,
             key,
             is_closed,
@@ -226,6 +232,15 @@ fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> 
 /// Returns the name of the server's protocol, as rules of access control name it.
 fn protocol_of(config: &Config) -> &'static str {
     if is_true(config, TLS) { "https" } else { "http" }
+}
+
+/// Returns the function that reads the files again that the configuration names.
+fn reader(config: &Config) -> ReadCredentials {
+    let config = config.clone();
+    Box::new(move || match credentials(&config) {
+        Ok(found) => found.ok_or_else(|| "there are none".to_owned()),
+        Err(error) => Err(error.to_string()),
+    })
 }
 
 fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
