@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! HTTP server of the services: one thread with a runtime of its own, whatever the node runs on.
+//! HTTP server of the services, for HTTP/1.1 and HTTP/2: one thread with a runtime of its own, whatever the node runs on.
 //!
 //! Every resource of a client is bounded: the number of connections, the size and time of a request
 //! head, the size of a body, the time of an answer and of a whole connection. A request whose `Host`
@@ -9,6 +9,7 @@
 //! own.
 
 mod client;
+mod connection;
 mod counts;
 mod credentials;
 mod guard;
@@ -29,12 +30,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, oneshot};
-use tower_http::add_extension::AddExtension;
 use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -44,10 +40,11 @@ pub use client::{Client, Denied};
 pub use counts::Counts;
 pub use credentials::Credentials;
 pub use guard::Guard;
-pub use line::Line;
+pub use line::{Lasting, Line};
 pub(crate) use serving::{ReadCredentials, Serving};
 pub use tls::Tls;
 
+use connection::Connection;
 use guard::RequestHead;
 
 /// Most connections at the same time, if the configuration does not say; more are closed at once.
@@ -70,6 +67,9 @@ const ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// Time of a connection, with all its requests; ends clients that do not read.
 const CONNECTION_TIME: Duration = Duration::from_secs(60);
+
+/// Most requests of an HTTP/2 connection at the same time.
+pub const STREAMS_MAX: u32 = 16;
 
 /// Pause after an accept that failed, as without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -238,6 +238,7 @@ fn limited(routes: Router, guard: &Arc<Guard>, limits: Limits, counts: Arc<Count
             method: request.method(),
             uri: request.uri(),
             headers: request.headers(),
+            version: request.version(),
         };
         let (admitted, counts) = (guard.admit(&head), Arc::clone(&counts));
         async move {
@@ -288,49 +289,24 @@ impl Acceptor {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+            let Some(line) = Line::new(&self.room, &self.lasting) else {
                 self.counts.add_refused();
                 continue;
             };
             // An error means that the connection has ended; its task sees that.
             let _ = stream.set_nodelay(true);
-            let line = Arc::new(Line::new(place, Arc::clone(&self.lasting)));
-            let (routes, counts) = (self.routes.clone(), Arc::clone(&self.counts));
-            let Some(tls) = self.tls.clone() else {
-                tokio::spawn(serve(stream, routes, line, counts));
-                continue;
+            let connection = Connection {
+                line: Arc::new(line),
+                routes: self.routes.clone(),
+                counts: Arc::clone(&self.counts),
             };
+            let tls = self.tls.clone();
             tokio::spawn(async move {
-                match tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => serve(stream, routes, line, counts).await,
-                    Ok(Err(_)) | Err(_) => counts.add_head(),
+                match tls {
+                    Some(tls) => connection.serve_tls(stream, &tls).await,
+                    None => connection.serve_plain(stream).await,
                 }
             });
         }
-    }
-}
-
-/// Socket of a client, below or within TLS.
-trait Io: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
-
-/// Serves a connection until it ends.
-async fn serve(stream: impl Io, routes: Router, line: Arc<Line>, counts: Arc<Counts>) {
-    let service = TowerToHyperService::new(AddExtension::new(routes, Arc::clone(&line)));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::select! {
-        // Other errors are the end of a client's connection.
-        served = connection => {
-            let is_of_head = |error: &hyper::Error| error.is_parse() || error.is_timeout();
-            if served.is_err_and(|error| is_of_head(&error)) {
-                counts.add_head();
-            }
-        }
-        () = line.ended(CONNECTION_TIME) => {}
     }
 }

@@ -91,7 +91,6 @@ fn what_is_no_request_line_gets_an_error() {
         "GET  /demo/a HTTP/1.1\r\n\r\n",
         "GET /a b HTTP/1.1\r\n\r\n",
         "G\u{7f}T /a HTTP/1.1\r\n\r\n",
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         "\r\n\r\n\r\n\u{0}",
         "\u{16}\u{3}\u{1} a handshake of TLS\r\n\r\n",
     ] {

@@ -471,14 +471,17 @@ fn https_shows_the_certificate_of_the_node() {
     let served = started(&secured).unwrap();
     assert!(served.running[0].status().starts_with("HTTPS on "));
     let port = served.address.port();
-    let mut curl = Command::new("curl");
-    curl.args(["-sS", "--max-time", "20", "--cacert"])
-        .arg(&certificate);
-    curl.arg(format!("https://localhost:{port}/healthz"));
-    curl.args(["--resolve", &format!("localhost:{port}:127.0.0.1")]);
-    match curl.output() {
-        Ok(output) => assert_eq!(output.stdout, b"ok\n", "{output:?}"),
-        Err(_) => eprintln!("SKIPPED: there is no curl on this machine"),
+    for (protocol, text) in [("--http1.1", "ok\n1.1"), ("--http2", "ok\n2")] {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "20", protocol, "--cacert"])
+            .arg(&certificate);
+        curl.arg(format!("https://localhost:{port}/healthz"));
+        curl.args(["--resolve", &format!("localhost:{port}:127.0.0.1")]);
+        curl.args(["-w", "%{http_version}"]);
+        match curl.output() {
+            Ok(output) => assert_eq!(output.stdout, text.as_bytes(), "{output:?}"),
+            Err(_) => eprintln!("SKIPPED: there is no curl on this machine"),
+        }
     }
     // A client without TLS gets no answer.
     assert_eq!(ask(&served, "GET /healthz", &[], "").status, 0);

@@ -115,11 +115,14 @@ mod tests {
     #[test]
     fn listed_users_and_tokens_are_admitted_and_no_others() {
         let users = "bob:se:cret\n\n alice:x \n";
-        let known = Credentials::parse(Some(users), Some("token-1\neve\t token-2\n"), "http").unwrap();
+        let known =
+            Credentials::parse(Some(users), Some("token-1\neve\t token-2\n"), "http").unwrap();
         let admit = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, value.parse().expect("a header"));
-            known.admit(&headers).map(|client| client.user().map(str::to_owned))
+            known
+                .admit(&headers)
+                .map(|client| client.user().map(str::to_owned))
         };
         let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
         for (right, user) in [

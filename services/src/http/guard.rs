@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{PoisonError, RwLock};
 
 use axum::http::header::{HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use axum::response::{IntoResponse, Response};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
@@ -58,12 +58,12 @@ impl Guard {
     #[allow(clippy::result_large_err, reason = "the answer is sent at once")]
     pub(super) fn admit(&self, request: &RequestHead<'_>) -> Result<Client, Response> {
         let &RequestHead { uri, headers, .. } = request;
-        if !self.knows_host(uri, headers) {
+        if !self.knows_host(request) {
             let text =
                 "this name is not known here: use an address, or list it in services/NAME/hosts\n";
             return Err((StatusCode::FORBIDDEN, text).into_response());
         }
-        if !self.allows_origin(headers) {
+        if !self.allows_origin(request) {
             let text = "pages of this origin may not use this server: list it in services/http/cors/origins\n";
             return Err((StatusCode::FORBIDDEN, text).into_response());
         }
@@ -104,27 +104,23 @@ impl Guard {
         Some(layer.allow_methods(METHODS))
     }
 
-    /// Returns true if the one `Host`, and the host of an absolute URI, is an address, `localhost`
-    /// or a name that is known.
-    fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        let mut all = headers.get_all(HOST).iter();
-        let (Some(host), None) = (all.next(), all.next()) else {
-            return false;
-        };
-        let absolute = uri.authority().map(|authority| authority.as_str());
+    /// Returns true if the host of the request, and that of an absolute URI, is an address,
+    /// `localhost` or a name that is known.
+    fn knows_host(&self, request: &RequestHead<'_>) -> bool {
+        let absolute = request.uri.authority().map(|authority| authority.as_str());
         let is_known = |host: &str| is_known_host(host, &self.hosts);
-        host.to_str().is_ok_and(is_known) && absolute.is_none_or(is_known)
+        request.host().is_some_and(is_known) && absolute.is_none_or(is_known)
     }
 
     /// Returns true if the request is not from a page, or from a page that may use the server.
-    fn allows_origin(&self, headers: &HeaderMap) -> bool {
-        let Some(origin) = headers.get(ORIGIN) else {
+    fn allows_origin(&self, request: &RequestHead<'_>) -> bool {
+        let Some(origin) = request.headers.get(ORIGIN) else {
             return true;
         };
         let Ok(origin) = origin.to_str().map(str::to_ascii_lowercase) else {
             return false;
         };
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        let host = request.host();
         let own = origin.split_once("://").map(|(_, own)| own);
         let is_own = host.is_some() && own == host.map(str::to_ascii_lowercase).as_deref();
         let is_listed = |known: &String| *known == origin || known == ANY;
@@ -137,6 +133,25 @@ pub(super) struct RequestHead<'a> {
     pub method: &'a Method,
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
+    pub version: Version,
+}
+
+impl<'a> RequestHead<'a> {
+    /// Returns the host that the client names: in one `Host`, over HTTP/2 in the URI.
+    fn host(&self) -> Option<&'a str> {
+        let mut all = self.headers.get_all(HOST).iter();
+        let (first, second) = (all.next(), all.next());
+        let host = first.and_then(|host| host.to_str().ok());
+        let authority = self.uri.authority().map(|authority| authority.as_str());
+        match (first, second) {
+            (None, _) if self.version == Version::HTTP_2 => authority,
+            (Some(_), None) if self.version == Version::HTTP_2 => {
+                host.filter(|_| authority.is_none_or(|authority| host == Some(authority)))
+            }
+            (Some(_), None) => host,
+            _ => None,
+        }
+    }
 }
 
 fn is_known_host(host: &str, hosts: &[String]) -> bool {
@@ -184,7 +199,12 @@ mod tests {
         let guard = guard(&["router.example"], &[]);
         let known = |uri: &str, values: &[&str]| {
             let values: Vec<_> = values.iter().map(|value| (HOST, *value)).collect();
-            guard.knows_host(&uri.parse().expect("a URI"), &headers(&values))
+            guard.knows_host(&RequestHead {
+                method: &Method::GET,
+                uri: &uri.parse().expect("a URI"),
+                headers: &headers(&values),
+                version: Version::HTTP_11,
+            })
         };
         for host in [
             "127.0.0.1",
@@ -212,9 +232,40 @@ mod tests {
     }
 
     #[test]
+    fn over_http_2_the_host_is_that_of_the_uri() {
+        let host = |uri: &str, values: &[&str]| {
+            let values: Vec<_> = values.iter().map(|value| (HOST, *value)).collect();
+            let (uri, headers) = (uri.parse().expect("a URI"), headers(&values));
+            let version = Version::HTTP_2;
+            let method = &Method::GET;
+            let head = RequestHead {
+                method,
+                uri: &uri,
+                headers: &headers,
+                version,
+            };
+            head.host().map(str::to_owned)
+        };
+        assert_eq!(host("http://a:1/", &[]), Some("a:1".to_owned()));
+        assert_eq!(host("http://a/", &["a"]), Some("a".to_owned()));
+        assert_eq!(host("/", &["a"]), Some("a".to_owned()));
+        assert_eq!(host("/", &[]), None);
+        assert_eq!(host("http://a/", &["b"]), None);
+        assert_eq!(host("http://a/", &["a", "a"]), None);
+    }
+
+    #[test]
     fn pages_from_elsewhere_are_refused_unless_their_origin_is_listed() {
+        let from = |guard: &Guard, values: &[(HeaderName, &str)]| {
+            guard.allows_origin(&RequestHead {
+                method: &Method::GET,
+                uri: &Uri::default(),
+                headers: &headers(values),
+                version: Version::HTTP_11,
+            })
+        };
         let allows = |guard: &Guard, origin: &str| {
-            guard.allows_origin(&headers(&[(HOST, "router.example:8000"), (ORIGIN, origin)]))
+            from(guard, &[(HOST, "router.example:8000"), (ORIGIN, origin)])
         };
         let own = guard(&[], &[]);
         assert!(
@@ -226,6 +277,6 @@ mod tests {
         assert!(allows(&listed, "https://app.example"));
         assert!(!allows(&listed, "https://app.example.evil.example") && !allows(&listed, "null"));
         assert!(allows(&guard(&[], &["*"]), "null"));
-        assert!(own.allows_origin(&HeaderMap::new()));
+        assert!(from(&own, &[]));
     }
 }

@@ -29,7 +29,7 @@ impl Tls {
     }
 
     /// Never called.
-    pub(super) async fn accept(&self, _stream: TcpStream) -> io::Result<TcpStream> {
+    pub(super) async fn accept(&self, _stream: TcpStream) -> io::Result<(TcpStream, bool)> {
         match *self {}
     }
 }

@@ -4,7 +4,9 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
@@ -19,8 +21,8 @@ use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use http_body_util::LengthLimitError;
 use tokio::sync::Semaphore;
-use zonda::bytes::{Encoding, ZBytes};
 use zonda::access::MessageKind;
+use zonda::bytes::{Encoding, ZBytes};
 use zonda::cancellation::CancellationToken;
 use zonda::key_expr::KeyExpr;
 use zonda::query::{ConsolidationMode, Reply, ReplyKeyExpr, Selector};
@@ -33,7 +35,7 @@ use super::page::Pages;
 use super::replies::Collector;
 use super::select::{Selection, one_line};
 use super::{html, json};
-use crate::http::{BODY_TIME, Client, Denied, Line};
+use crate::http::{BODY_TIME, Client, Denied, Lasting, Line};
 
 /// Parameter that asks for the body of a reply.
 const RAW: &str = "_raw";
@@ -308,10 +310,9 @@ impl Shared {
             MessageKind::DeclareSubscriber,
             &selection.key,
         )?;
-        let line = lasting(&parts.extensions)?;
-        let joined = self
-            .hub
-            .join(selection.key.clone(), client.clone(), line);
+        let lasting = lasting(&parts.extensions)?;
+        let line = Arc::clone(lasting.line());
+        let joined = self.hub.join(selection.key.clone(), client.clone(), line);
         let mut events = joined.map_err(|error| Refusal::failed(&error))?;
         // The values that exist, or all that are later than what the client has.
         let last = parts.headers.get(LAST_EVENT);
@@ -333,7 +334,7 @@ impl Shared {
             is_later && selection.key.intersects(sample.key_expr())
         };
         events.begin_with(samples.filter(is_new));
-        Ok(event_stream(events))
+        Ok(event_stream(events, lasting))
     }
 }
 
@@ -347,25 +348,41 @@ fn is_admin(key: &KeyExpr<'_>) -> bool {
     key.as_str().split('/').next() == Some("@")
 }
 
-/// Returns the connection of a request, which gets events from now on.
+/// Returns the place of an answer that is events.
 ///
 /// # Errors
 /// Too many clients get events.
-pub(super) fn lasting(extensions: &Extensions) -> Result<Arc<Line>, Refusal> {
+pub(super) fn lasting(extensions: &Extensions) -> Result<Lasting, Refusal> {
     let line = extensions.get::<Arc<Line>>();
-    line.filter(|line| line.make_last())
-        .cloned()
-        .ok_or_else(|| {
-            let text = "too many clients get events (services/http/limits/event_clients)";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
-        })
+    line.and_then(|line| line.make_last()).ok_or_else(|| {
+        let text = "too many clients get events (services/http/limits/event_clients)";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+    })
+}
+
+/// Events, and the place that they take.
+struct Placed<S> {
+    events: Pin<Box<S>>,
+    _place: Lasting,
+}
+
+impl<S: Stream> Stream for Placed<S> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.as_mut().poll_next(cx)
+    }
 }
 
 /// Returns the answer that events are.
-pub(super) fn event_stream<S>(events: S) -> Response
+pub(super) fn event_stream<S>(events: S, place: Lasting) -> Response
 where
     S: Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 {
+    let events = Placed {
+        events: Box::pin(events),
+        _place: place,
+    };
     let head = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
     (head, Body::from_stream(events)).into_response()
 }

@@ -57,8 +57,9 @@ pub(super) async fn updates(
     if let Some(key) = &shared.page_key {
         client_of(&extensions).may_read(&shared.session, key)?;
     }
-    let line = lasting(&extensions)?;
-    let mut response = event_stream(shared.pages.join(line));
+    let lasting = lasting(&extensions)?;
+    let updates = shared.pages.join(Arc::clone(lasting.line()));
+    let mut response = event_stream(updates, lasting);
     response.headers_mut().extend(fresh());
     Ok(response)
 }

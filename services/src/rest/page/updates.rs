@@ -172,8 +172,7 @@ mod tests {
             let pages = Pages::with_period(Box::new(count), SHORT);
             let line = || {
                 let room = Arc::new(Semaphore::new(1));
-                let place = Arc::clone(&room).try_acquire_owned().expect("room");
-                Arc::new(Line::new(place, room))
+                Arc::new(Line::new(&room, &room).expect("room"))
             };
             tokio::time::sleep(SHORT * 5).await;
             assert_eq!(calls.load(Ordering::Relaxed), 0);
