@@ -16,14 +16,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::{any, get};
 use zonda::Config;
 
 use crate::http::{Counts, Server, Serving};
 use crate::{Running, Service, Start, StartError, metrics};
-use answer::{Shared, accepted, answer, room_for_bodies};
+use answer::{Shared, accepted, answer, fresh, room_for_bodies};
 use events::Hub;
 use settings::Settings;
 
@@ -33,6 +34,7 @@ Zonda, a router of the Zenoh protocol
 /KEY       GET or POST asks, PUT publishes, DELETE deletes; with Accept: text/event-stream, events
 /@/local/router   this node
 /metrics   counters of this node
+/openapi.json   this interface as OpenAPI 3.0
 /healthz   200 while this server answers
 /readyz    200 while the node takes part in the network
 ";
@@ -96,6 +98,7 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
         .route("/@page/updates", get(page::updates))
         .route("/@page/{file}", get(page::file))
         .route("/metrics", metrics::route(start, Arc::clone(counts)))
+        .route("/openapi.json", get(openapi))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(answer)
@@ -110,6 +113,12 @@ async fn index(method: Method, headers: HeaderMap) -> Response {
         Method::OPTIONS => StatusCode::OK.into_response(),
         _ => (StatusCode::NOT_FOUND, "there is no key here\n").into_response(),
     }
+}
+
+/// Returns the description of the interface.
+async fn openapi() -> Response {
+    let head = [(CONTENT_TYPE, "application/json")];
+    (head, AppendHeaders(fresh()), include_str!("openapi.json")).into_response()
 }
 
 /// Answers the probe of the node's readiness.
