@@ -6,11 +6,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::{Extension, Router};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
+use axum::{Extension, Router};
 use zonda::key_expr::KeyExpr;
 use zonda::session::openmetrics;
 use zonda::{Config, Session};

@@ -12,9 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use zonda::{Config, Wait};
-use zonda_services::start_all;
 
-use served::{Answer, SOON, Served, alone_with, ask};
+use served::{Answer, SOON, Served, alone_with, ask, started_on};
 
 /// Headers of users, with the password or token `x`.
 const ANN: &str = "Authorization: Basic YW5uOng=";
@@ -62,17 +61,11 @@ fn serve(name: &str) -> Served {
         .with("services/http/auth/dictionary_file", &format!("{users:?}"))
         .with("services/http/auth/token_file", &format!("{tokens:?}"));
     let session = alone_with("access_control", RULES);
-    let running = start_all(&config, || Ok::<_, zonda::Error>(session.clone())).unwrap();
-    let status = running[0].status();
-    let address = status.split_once(" on ").unwrap().1.parse().unwrap();
+    let served = started_on(&config, session).unwrap();
     for file in [users, tokens] {
         std::fs::remove_file(file).unwrap();
     }
-    Served {
-        running,
-        address,
-        session,
-    }
+    served
 }
 
 /// Answers each query below `demo` on these keys.

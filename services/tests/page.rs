@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 use zonda::{Config, Wait};
 
-use served::{Answer, SOON, Served, ask, started, until};
+use served::{Answer, SOON, Served, ask, started, started_on, until};
 
 const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
 
@@ -128,6 +128,31 @@ fn the_page_needs_the_credentials_of_the_server() {
     for request in ["GET /", "GET /@page/page.js", "PUT /demo/a"] {
         assert_eq!(ask(&served, request, &[HTML, token], "").status, 200);
     }
+    served.stop();
+}
+
+#[test]
+fn updates_count_drops_by_reason() {
+    let rules = "{enabled: true, default_permission: 'allow', \
+        rules: [{id: 'closed', permission: 'deny', messages: ['put'], key_exprs: ['demo/closed']}], \
+        subjects: [{id: 'all'}], policies: [{rules: ['closed'], subjects: ['all']}]}";
+    let served = started_on(&config(), served::alone_with("access_control", rules)).unwrap();
+    let mut page = Page::open(&served);
+    assert_eq!(page.next()["drops"], serde_json::json!([]));
+    assert_eq!(ask(&served, "PUT /demo/closed", &[], "x").status, 403);
+    let begin = std::time::Instant::now();
+    let drops = loop {
+        let drops = page.next()["drops"].clone();
+        if drops.as_array().is_some_and(|drops| !drops.is_empty()) {
+            break drops;
+        }
+        assert!(begin.elapsed() < SOON, "no drop is counted");
+    };
+    let expected = serde_json::json!([
+        {"filter": "access_control", "what": "ingress put", "count": 1},
+        {"filter": "access_control", "what": "rule closed", "count": 1},
+    ]);
+    assert_eq!(drops, expected);
     served.stop();
 }
 

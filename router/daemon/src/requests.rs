@@ -55,7 +55,9 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
     for service in services {
         let name = service.name();
         lines.extend(service.reload_credentials().map(|reloaded| match reloaded {
-            Ok(count) => format!("{name}: the credentials were read again, {count} count from now on"),
+            Ok(count) => {
+                format!("{name}: the credentials were read again, {count} count from now on")
+            }
             Err(error) => format!("warning: {name}: the old credentials stay: {error}"),
         }));
     }

@@ -22,8 +22,8 @@
 
 mod admin_queries;
 mod attach;
-pub(crate) mod clock;
 mod clients;
+pub(crate) mod clock;
 mod close;
 pub(crate) mod handle;
 pub(crate) mod ids;

@@ -3,8 +3,8 @@
 //! The settings of the HTTP server: the keys `services/http/..`, and `plugins/rest` of the
 //! reference's configurations.
 
-use std::sync::RwLock;
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::sync::RwLock;
 use std::time::Duration;
 
 use zonda::Config;
@@ -231,7 +231,11 @@ fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> 
 
 /// Returns the name of the server's protocol, as rules of access control name it.
 fn protocol_of(config: &Config) -> &'static str {
-    if is_true(config, TLS) { "https" } else { "http" }
+    if is_true(config, TLS) {
+        "https"
+    } else {
+        "http"
+    }
 }
 
 /// Returns the function that reads the files again that the configuration names.

@@ -40,7 +40,11 @@ pub fn alone_with(key: &str, value: &str) -> Session {
 }
 
 pub fn started(config: &Config) -> Result<Served, StartError> {
-    let session = alone();
+    started_on(config, alone())
+}
+
+/// Starts the services on a node.
+pub fn started_on(config: &Config, session: Session) -> Result<Served, StartError> {
     let running = start_all(config, || Ok::<_, zonda::Error>(session.clone()))?;
     let status = running[0].status();
     let (_, address) = status.split_once(" on ").unwrap();

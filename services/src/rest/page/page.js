@@ -48,6 +48,24 @@ function row(link) {
   return tr;
 }
 
+// Draws the messages that filters have dropped, those that they drop now first.
+function drawDrops() {
+  const seconds = before ? Math.max((latest.at_ms - before.at_ms) / 1000, 0.001) : 0;
+  const name = (drop) => drop.filter + " " + drop.what;
+  const old = new Map((before?.drops ?? []).map((drop) => [name(drop), drop.count]));
+  const drops = latest.drops.map((drop) => {
+    const rate = before ? Math.max(drop.count - (old.get(name(drop)) ?? 0), 0) / seconds : 0;
+    return { ...drop, rate };
+  }).sort((a, b) => b.rate - a.rate || b.count - a.count || (name(a) < name(b) ? -1 : 1));
+  find("drops").replaceChildren(...drops.slice(0, ROWS_MAX).map((drop) => {
+    const tr = document.createElement("tr");
+    tr.classList.toggle("slow", drop.rate > 0);
+    for (const text of [drop.filter, drop.what, `${Math.round(drop.rate)}/s`, drop.count]) tr.insertCell().textContent = text;
+    return tr;
+  }));
+  find("no-drops").textContent = drops.length === 0 ? "No filter has dropped a message." : "";
+}
+
 let before, latest, isDue = false;
 
 function draw() {
@@ -58,6 +76,7 @@ function draw() {
   find("links").replaceChildren(...links.slice(0, ROWS_MAX).map(row));
   const more = links.length - ROWS_MAX;
   find("more").textContent = links.length === 0 ? "No neighbour yet." : more > 0 ? `${more} more links, none of them slower.` : "";
+  drawDrops();
   drawGraph(find("graph"), latest.zid, links, bytes);
 }
 

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use futures_core::Stream;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use zonda::Session;
+use zonda::session::Sample;
 
 use crate::http::Line;
 
@@ -147,8 +148,32 @@ pub(in crate::rest) fn sampler(session: Session) -> Sampler {
         });
         let at_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let links: Vec<_> = links.collect();
-        json!({"zid": session.zid().to_string(), "at_ms": at_ms, "links": links}).to_string()
+        let drops = drops(&session.info().metrics());
+        let zid = session.zid().to_string();
+        json!({"zid": zid, "at_ms": at_ms, "links": links, "drops": drops}).to_string()
     })
+}
+
+/// Returns the messages that the node has dropped, by filter, direction and kind, and those that
+/// access control has denied, by rule.
+fn drops(samples: &[Sample]) -> Vec<Value> {
+    let counted = samples.iter().filter(|sample| sample.value() > 0);
+    let of = |sample: &Sample| {
+        let name = sample.metric().name.strip_prefix("zonda_")?;
+        let label = |label| sample.label(label).unwrap_or("");
+        let (filter, what) = match name.strip_suffix("_dropped_messages") {
+            Some(filter) => (filter, format!("{} {}", label("flow"), label("message"))),
+            None => (
+                name.strip_suffix("_denied_messages")?,
+                match sample.label("rule") {
+                    Some(rule) => format!("rule {rule}"),
+                    None => "no rule allows it".to_owned(),
+                },
+            ),
+        };
+        Some(json!({"filter": filter, "what": what, "count": sample.value()}))
+    };
+    counted.filter_map(of).collect()
 }
 
 #[cfg(test)]
