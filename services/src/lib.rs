@@ -11,12 +11,16 @@ mod counters;
 pub mod http;
 #[cfg(feature = "http")]
 mod metrics;
+#[cfg(feature = "remote-api")]
+mod remote_api;
 #[cfg(feature = "http")]
 mod rest;
 #[cfg(feature = "storage")]
 mod storage;
 #[cfg(feature = "http")]
 mod values;
+
+use std::sync::Arc;
 
 use zonda::session::Sample;
 use zonda::{Config, Session};
@@ -64,15 +68,25 @@ pub trait Service: Sync {
     fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError>;
 }
 
+/// Function that opens a session on the node.
+pub type Sessions = Arc<dyn Fn() -> Result<Session, zonda::Error> + Send + Sync>;
+
 /// Surroundings of a service that starts.
-#[derive(Debug)]
 pub struct Start<'s> {
     /// Session of the service.
     pub session: &'s Session,
+    /// Opens further sessions on its node.
+    pub sessions: &'s Sessions,
     /// Configuration of the daemon.
     pub config: &'s Config,
     /// Counters of the daemon's services, to which it adds its own.
     pub counters: &'s Counters,
+}
+
+impl std::fmt::Debug for Start<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Start").finish_non_exhaustive()
+    }
 }
 
 /// A service that runs. Dropping it stops it.
@@ -123,6 +137,8 @@ pub const SERVICES: &[&dyn Service] = &[
     &metrics::Metrics,
     #[cfg(feature = "http")]
     &rest::Rest,
+    #[cfg(feature = "remote-api")]
+    &remote_api::Plugin,
     #[cfg(feature = "storage")]
     &storage::StorageManager,
 ];
@@ -132,6 +148,8 @@ pub const SERVICES: &[&dyn Service] = &[
 pub const PLUGINS: &[&str] = &[
     #[cfg(feature = "http")]
     "rest",
+    #[cfg(feature = "remote-api")]
+    "remote_api",
     #[cfg(feature = "storage")]
     "storage_manager",
 ];
@@ -176,15 +194,17 @@ pub fn warnings(config: &Config) -> Vec<String> {
 /// logged, and the others start. Services that run already are stopped.
 pub fn start_all<E: Into<zonda::Error>>(
     config: &Config,
-    mut session: impl FnMut() -> Result<Session, E>,
+    session: impl Fn() -> Result<Session, E> + Send + Sync + 'static,
 ) -> Result<Vec<Box<dyn Running>>, StartError> {
     let counters = Counters::default();
+    let sessions: Sessions = Arc::new(move || session().map_err(Into::into));
     let mut running = Vec::new();
     for service in wanted(config)? {
         // The service keeps a clone of its session for as long as it runs.
-        let session = session().map_err(|error| StartError::System(error.into().to_string()))?;
+        let session = sessions().map_err(|error| StartError::System(error.to_string()))?;
         let start = Start {
             session: &session,
+            sessions: &sessions,
             config,
             counters: &counters,
         };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonda::{Config, Wait};
 use zonda_services::{Running, start_all};
 
-use served::{SOON, get};
+use served::{SOON, get, sharing};
 
 const DASHBOARD: &str = include_str!("../../packaging/monitoring/zonda-dashboard.json");
 const ALERTS: &str = include_str!("../../packaging/monitoring/zonda-alerts.yml");
@@ -37,7 +37,7 @@ fn metrics_of_a_router() -> Metrics {
         )
         .with("services/metrics/listen", "'127.0.0.1:0'");
     let session = zonda::open(config.clone()).wait().unwrap();
-    let running = start_all(&config, || Ok::<_, zonda::Error>(session.clone())).unwrap();
+    let running = start_all(&config, sharing(&session)).unwrap();
     let metrics = running.iter().find(|service| service.name() == "metrics");
     let status = metrics.unwrap().status();
     let address = status.strip_prefix("HTTP on ").unwrap().parse().unwrap();

@@ -20,7 +20,10 @@ fn config() -> Config {
 
 fn start(config: &Config) -> (Session, Result<Vec<Box<dyn Running>>, StartError>) {
     let session = zonda::open(config.clone()).wait().unwrap();
-    let running = start_all(config, || Ok::<_, zonda::Error>(session.clone()));
+    let running = {
+        let session = session.clone();
+        start_all(config, move || Ok::<_, zonda::Error>(session.clone()))
+    };
     (session, running)
 }
 

@@ -156,6 +156,21 @@ impl Encoding {
     /// The longest schema that the protocol can carry.
     pub const SCHEMA_BYTES_MAX: usize = 255;
 
+    /// Returns the encoding with this number on the wire. Publishing fails when the schema is longer
+    /// than [`SCHEMA_BYTES_MAX`](Encoding::SCHEMA_BYTES_MAX).
+    ///
+    /// ```
+    /// use zonda::bytes::Encoding;
+    ///
+    /// assert_eq!(Encoding::from_id(4, ""), Encoding::TEXT_PLAIN);
+    /// assert_eq!(Encoding::from_id(4, "utf-8").to_string(), "text/plain;utf-8");
+    /// ```
+    pub fn from_id(id: u16, schema: impl Into<String>) -> Encoding {
+        let schema = schema.into();
+        let schema = (!schema.is_empty()).then(|| ZSlice::from(schema.into_bytes()));
+        Encoding::from_parts(id, schema)
+    }
+
     /// Returns the number of the encoding on the wire; 65535 when the whole name is in the schema.
     pub fn id(&self) -> u16 {
         self.id

@@ -582,6 +582,8 @@ rows! {
         "of `zondad`: file with `TOKEN` or `USER TOKEN` in each line: who may use the server (bearer authentication)";
     "services/http/cors/origins", Texts, "[]", Full,
         "of `zondad`: origins, such as `https://app.example`, whose pages may use the server in a browser; `*` allows any";
+    "services/http/remote_api", Bool, "false", Full,
+        "of `zondad`: sessions of browsers over WebSocket (`zenoh-ts`) at `/` and `/remote-api` of the server";
     "services/http/limits/connections", POSITIVE, "256", Full,
         "of `zondad`: HTTP connections at the same time, those of events apart; more are closed";
     "services/http/limits/event_clients", POSITIVE, "1000", Full,
@@ -589,11 +591,17 @@ rows! {
     "services/http/limits/event_bytes", POSITIVE, "262144", Full,
         "of `zondad`: bytes of events that wait for one client; a client that is further behind is dropped";
     "services/http/limits/body_bytes", POSITIVE, "4194304", Full,
-        "of `zondad`: bytes of a request's body";
+        "of `zondad`: bytes of a request's body, and of a message of a remote session";
     "services/http/limits/answer_bytes", POSITIVE, "16777216", Full,
         "of `zondad`: bytes of the replies to one query";
     "services/http/limits/answer_ms", POSITIVE, "10000", Full,
         "of `zondad`: ms for which a query of an HTTP client waits for replies; `queries_default_timeout` if that is less";
+    "services/http/limits/remote_sessions", POSITIVE, "256", Full,
+        "of `zondad`: remote sessions over WebSocket at the same time, of each server; more are refused";
+    "services/http/limits/remote_bytes", POSITIVE, "4194304", Full,
+        "of `zondad`: bytes of messages that wait for the client of a remote session; a client that is further behind is dropped";
+    "services/http/limits/remote_declarations", POSITIVE, "1000", Full,
+        "of `zondad`: declarations of a remote session, and its queries that are not answered yet; more are refused";
     "services/http/__required__", Bool, "true", Full,
         "of `zondad`: a start without the HTTP server, as when the port is taken, is a failure";
     "stats/filters", Tree, "[]", Not("not supported yet"),
@@ -603,5 +611,5 @@ rows! {
     "plugins_loading/search_dirs", Tree, "null", PLUGINS,
         "folders to look for plugins in";
     "plugins", Tree, "null", PLUGINS,
-        "the plugins, each with its configuration; `zondad` does the work of `rest` and `storage_manager`";
+        "the plugins, each with its configuration; `zondad` does the work of `rest`, `remote_api` and `storage_manager`";
 }

@@ -108,9 +108,10 @@ fn serve(args: &DaemonArgs) -> Result<(), Failure> {
 
 /// Starts the services of the configuration, each on a session of its own.
 fn start_services(node: &Node, config: &Config) -> Result<Vec<Box<dyn Running>>, Failure> {
-    let started = zonda_services::start_all(config, || {
+    let node = node.clone();
+    let started = zonda_services::start_all(config, move || {
         // Keys of a service are those of the node: the namespace is for the sessions of programs.
-        Session::from_node(node, Config::default())
+        Session::from_node(&node, Config::default())
     });
     started.map_err(failure::of_services)
 }

@@ -88,7 +88,8 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
             .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), self.service());
+            .serve_connection(TokioIo::new(stream), self.service())
+            .with_upgrades();
         tokio::select! {
             // Other errors are the end of a client's connection.
             served = connection => {

@@ -15,18 +15,29 @@ mod settings;
 use std::sync::Arc;
 
 use axum::Router;
+#[cfg(feature = "remote-api")]
+use axum::extract::Request;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
+#[cfg(feature = "remote-api")]
+use axum::middleware::{self, Next};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::{any, get};
 use zonda::Config;
 
 use crate::http::{Counts, Server, Serving};
+#[cfg(feature = "remote-api")]
+use crate::remote_api::{RemoteApi, is_upgrade, open};
 use crate::{Running, Service, Start, StartError, metrics};
 use answer::{Shared, accepted, answer, fresh, room_for_bodies};
 use events::Hub;
 use settings::Settings;
+
+#[cfg(feature = "remote-api")]
+pub(crate) use settings::{
+    ANY, HOSTS, ORIGINS, Reach, USERS, address_of_port, credentials, reader, refuse_rules,
+};
 
 const INDEX: &str = "\
 Zonda, a router of the Zenoh protocol
@@ -93,7 +104,7 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
         answer_bytes_max: settings.answer_bytes,
         answer_time: limits.answer,
     };
-    Router::new()
+    let routes = Router::new()
         .route("/", any(index))
         .route("/@page/updates", get(page::updates))
         .route("/@page/{file}", get(page::file))
@@ -102,7 +113,37 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(answer)
-        .with_state(Arc::new(shared))
+        .with_state(Arc::new(shared));
+    with_remote_api(routes, start, settings)
+}
+
+/// Adds the remote API, at its path and for a WebSocket at `/`, if the configuration asks for it.
+#[cfg(feature = "remote-api")]
+fn with_remote_api(routes: Router, start: &Start<'_>, settings: &Settings) -> Router {
+    if !settings.has_remote_api {
+        return routes;
+    }
+    let api = RemoteApi::new(start, Rest.name());
+    let at_root = {
+        let api = Arc::clone(&api);
+        move |request: Request, next: Next| {
+            let api = Arc::clone(&api);
+            async move {
+                match request.uri().path() == "/" && is_upgrade(request.headers()) {
+                    true => open(&api, request),
+                    false => next.run(request).await,
+                }
+            }
+        }
+    };
+    api.route(routes, "/remote-api")
+        .layer(middleware::from_fn(at_root))
+}
+
+/// Leaves the routes as they are: this build has no remote API.
+#[cfg(not(feature = "remote-api"))]
+fn with_remote_api(routes: Router, _start: &Start<'_>, _settings: &Settings) -> Router {
+    routes
 }
 
 /// Answers a request on no key: a browser gets the live page.

@@ -14,12 +14,13 @@ use crate::http::{Client, Credentials, Guard, Limits, ReadCredentials, Setup, Tl
 use crate::values::{address_of, is_true, number_of, text_of, texts_of};
 
 const LISTEN: &str = "services/http/listen";
-const HOSTS: &str = "services/http/hosts";
+pub(crate) const HOSTS: &str = "services/http/hosts";
+const REMOTE: &str = "services/http/remote_api";
 const OPEN: &str = "services/http/open";
 const TLS: &str = "services/http/tls";
-const USERS: &str = "services/http/auth/dictionary_file";
+pub(crate) const USERS: &str = "services/http/auth/dictionary_file";
 const TOKENS: &str = "services/http/auth/token_file";
-const ORIGINS: &str = "services/http/cors/origins";
+pub(crate) const ORIGINS: &str = "services/http/cors/origins";
 const REQUIRED: &str = "services/http/__required__";
 
 /// The plugin of the reference, and its key.
@@ -30,7 +31,7 @@ const PORT: &str = "plugins/rest/http_port";
 const HONOURED: &[&str] = &["http_port", "__required__", "__path__"];
 
 /// Stands for every name, and for every origin.
-const ANY: &str = "*";
+pub(crate) const ANY: &str = "*";
 
 /// Paths that need no credentials: those of probes.
 const PUBLIC: &[&str] = &["/healthz", "/readyz"];
@@ -44,6 +45,8 @@ pub(super) struct Settings {
     is_closed: bool,
     /// Reads the credentials again.
     pub read: Option<ReadCredentials>,
+    /// True if the server has the remote API.
+    pub has_remote_api: bool,
     pub event_bytes: usize,
     pub answer_bytes: usize,
 }
@@ -60,11 +63,22 @@ impl Settings {
         let own = address_of(config, LISTEN, "127.0.0.1:8000")?;
         let (key, address) = match own {
             Some(address) => (LISTEN, address),
-            None => match address_of_plugin(config)? {
-                Some(address) => (PORT, address),
-                None => return Ok(None),
-            },
+            None => {
+                let port = config.plugin_member(PLUGIN, "http_port");
+                match port
+                    .map(|port| address_of_port(PORT, &port))
+                    .transpose()?
+                    .flatten()
+                {
+                    Some(address) => (PORT, address),
+                    None => return Ok(None),
+                }
+            }
         };
+        let has_remote_api = is_true(config, REMOTE);
+        if has_remote_api {
+            refuse_rules(config, REMOTE)?;
+        }
         let protocol = protocol_of(config);
         let credentials = credentials(config)?;
         let tls = match is_true(config, TLS) {
@@ -115,6 +129,7 @@ impl Settings {
             setup,
             key,
             is_closed,
+            has_remote_api,
             event_bytes: count("event_bytes"),
             answer_bytes: count("answer_bytes"),
         }))
@@ -170,21 +185,24 @@ pub(super) fn idle_members(config: &Config) -> Vec<String> {
     lines
 }
 
-/// Place of the server, and who may use it.
-struct Reach {
-    key: &'static str,
-    address: SocketAddr,
+/// Place of a server, and the clients that may use it.
+pub(crate) struct Reach {
+    pub key: &'static str,
+    pub address: SocketAddr,
     /// True if only clients with credentials or certificates are served.
-    is_closed: bool,
+    pub is_closed: bool,
 }
 
 impl Reach {
     /// Refuses a server that strangers reach, unless it is wanted. The reference's key opens it to
     /// every machine, but not of a node with rules of access control, whose owner has to say so.
-    fn check(&self, config: &Config) -> Result<(), StartError> {
+    ///
+    /// # Errors
+    /// Strangers reach it.
+    pub fn check(&self, config: &Config) -> Result<(), StartError> {
         let Reach { key, address, .. } = self;
         let has_rules = config.settings().access_enabled;
-        let is_wanted = is_true(config, OPEN) || (*key == PORT && !has_rules);
+        let is_wanted = is_true(config, OPEN) || (*key != LISTEN && !has_rules);
         if self.is_closed || address.ip().to_canonical().is_loopback() || is_wanted {
             return Ok(());
         }
@@ -207,12 +225,12 @@ pub(super) fn is_required(config: &Config) -> bool {
     }
 }
 
-/// Returns the address that `plugins/rest/http_port` has: a port of every interface, as there, or a
-/// host with a port.
-fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> {
-    let Some(json) = config.plugin_member(PLUGIN, "http_port") else {
-        return Ok(None);
-    };
+/// Returns the address that a key of a plugin has: a port of every interface, as in the reference, or
+/// a host with a port.
+///
+/// # Errors
+/// The value is none.
+pub(crate) fn address_of_port(key: &str, json: &str) -> Result<Option<SocketAddr>, StartError> {
     let text = json.trim_matches('"');
     if text.eq_ignore_ascii_case("none") || text == "null" {
         return Ok(None);
@@ -224,7 +242,7 @@ fn address_of_plugin(config: &Config) -> Result<Option<SocketAddr>, StartError> 
     match found.and_then(|mut found| found.next()) {
         Some(address) => Ok(Some(address)),
         None => Err(StartError::Config(format!(
-            "`{PORT}`: {json} is no port and no HOST:PORT, such as 8000 or \"127.0.0.1:8000\""
+            "`{key}`: {json} is no port and no HOST:PORT, such as 8000 or \"127.0.0.1:8000\""
         ))),
     }
 }
@@ -238,8 +256,21 @@ fn protocol_of(config: &Config) -> &'static str {
     }
 }
 
+/// Refuses remote sessions beside rules of access control, which do not decide about them.
+///
+/// # Errors
+/// There are rules.
+pub(crate) fn refuse_rules(config: &Config, key: &str) -> Result<(), StartError> {
+    match config.settings().access_enabled {
+        false => Ok(()),
+        true => Err(StartError::Config(format!(
+            "`{key}`: the rules of `access_control` do not decide about remote sessions; remove the key, or set              `access_control/enabled` to false"
+        ))),
+    }
+}
+
 /// Returns the function that reads the files again that the configuration names.
-fn reader(config: &Config) -> ReadCredentials {
+pub(crate) fn reader(config: &Config) -> ReadCredentials {
     let config = config.clone();
     Box::new(move || match credentials(&config) {
         Ok(found) => found.ok_or_else(|| "there are none".to_owned()),
@@ -247,7 +278,14 @@ fn reader(config: &Config) -> ReadCredentials {
     })
 }
 
-fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
+/// Returns the credentials that clients need; `None` if they need none.
+///
+/// # Errors
+/// A file that cannot be used.
+///
+/// # Blocking
+/// Reads the files.
+pub(crate) fn credentials(config: &Config) -> Result<Option<Credentials>, StartError> {
     let read = |key: &str| {
         let text = config.private_file(key);
         text.map_err(|error| StartError::Config(error.to_string()))

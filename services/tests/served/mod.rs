@@ -39,13 +39,21 @@ pub fn alone_with(key: &str, value: &str) -> Session {
     zonda::open(config).wait().unwrap()
 }
 
+/// Returns a function that hands out one session.
+pub fn sharing(
+    session: &Session,
+) -> impl Fn() -> Result<Session, zonda::Error> + Send + Sync + use<> {
+    let session = session.clone();
+    move || Ok(session.clone())
+}
+
 pub fn started(config: &Config) -> Result<Served, StartError> {
     started_on(config, alone())
 }
 
 /// Starts the services on a node.
 pub fn started_on(config: &Config, session: Session) -> Result<Served, StartError> {
-    let running = start_all(config, || Ok::<_, zonda::Error>(session.clone()))?;
+    let running = start_all(config, sharing(&session))?;
     let status = running[0].status();
     let (_, address) = status.split_once(" on ").unwrap();
     let address = address.parse().unwrap();

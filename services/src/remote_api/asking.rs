@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions of a client to the network.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zonda::Session;
+use zonda::bytes::{Encoding, ZBytes};
+use zonda::query::{Reply, Selector};
+
+use super::codec::Writer;
+use super::entities::Entities;
+use super::message::{Question, answer};
+use super::outlet::Outlet;
+use super::remote::{key_of, text};
+
+/// A question that is being answered. Dropping it tells the client that all replies have come.
+pub(super) struct Asked {
+    out: Outlet,
+    id: u32,
+    open: Arc<AtomicUsize>,
+}
+
+impl Asked {
+    /// Counts a question as open until it is dropped.
+    pub fn new(out: Outlet, id: u32, open: Arc<AtomicUsize>) -> Asked {
+        open.fetch_add(1, Ordering::Relaxed);
+        Asked { out, id, open }
+    }
+
+    /// Ends the question with an error.
+    pub fn fail(self, reason: &str) {
+        self.error(reason.as_bytes(), &Encoding::ZENOH_STRING);
+    }
+
+    fn reply(&self, reply: &Reply) {
+        match reply.result() {
+            Ok(sample) => self.out.send(self.begin(true).sample(sample)),
+            Err(error) => self.error(error.payload().as_slice(), error.encoding()),
+        }
+    }
+
+    fn error(&self, payload: &[u8], encoding: &Encoding) {
+        let message = self.begin(false).bytes(payload);
+        self.out.send(message.encoding(encoding));
+    }
+
+    fn begin(&self, is_ok: bool) -> Writer {
+        Writer::new(answer::REPLY, None).u32(self.id).bool(is_ok)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.out.send(Writer::new(answer::FINAL, None).u32(self.id));
+    }
+}
+
+/// Asks; the replies go to the client as they come.
+///
+/// # Errors
+/// The question was refused; the client has been told.
+pub(super) async fn ask(
+    session: &Session,
+    entities: &Entities,
+    asked: Asked,
+    question: Question,
+) -> Result<(), String> {
+    macro_rules! ask {
+        ($get:expr, $value:expr) => {{
+            let (value, mut get) = ($value, $get);
+            if let Some(payload) = value.payload {
+                get = get.payload(ZBytes::from(payload));
+            }
+            if let Some(encoding) = value.encoding {
+                get = get.encoding(encoding);
+            }
+            let get = get.attachment(value.attachment);
+            get.callback(move |reply| asked.reply(&reply))
+                .await
+                .map_err(text)
+        }};
+    }
+    let refused = |asked: Asked, reason: String| {
+        asked.fail(&reason);
+        Err(reason)
+    };
+    match question {
+        Question::Get {
+            key,
+            parameters,
+            value,
+            service,
+            asking,
+            timeout,
+        } => {
+            let key = match key_of(&key) {
+                Ok(key) => key,
+                Err(reason) => return refused(asked, reason),
+            };
+            let get = session.get(Selector::owned(key, parameters));
+            let get = get
+                .target(asking.target)
+                .consolidation(asking.consolidation);
+            let get = get.accept_replies(asking.accept).timeout(timeout);
+            let get = get.priority(service.priority).express(service.express);
+            let get = get.congestion_control(service.congestion);
+            ask!(get.allowed_destination(service.locality), value)
+        }
+        Question::OfQuerier {
+            querier,
+            parameters,
+            value,
+        } => match entities.querier(querier) {
+            Ok(querier) => ask!(querier.get().parameters(parameters), value),
+            Err(reason) => refused(asked, reason),
+        },
+        Question::Liveliness { key, timeout } => {
+            let key = match key_of(&key) {
+                Ok(key) => key,
+                Err(reason) => return refused(asked, reason),
+            };
+            let get = session.liveliness().get(key).timeout(timeout);
+            get.callback(move |reply| asked.reply(&reply))
+                .await
+                .map_err(text)
+        }
+    }
+}
