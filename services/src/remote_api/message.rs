@@ -399,3 +399,82 @@ fn about(kind: u8, reader: &mut Reader) -> Result<About, Malformed> {
 fn timeout(reader: &mut Reader) -> Result<Duration, Malformed> {
     reader.u32().map(u64::from).map(Duration::from_millis)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(bytes: &[u8]) -> Result<Message, Malformed> {
+        read(Bytes::copy_from_slice(bytes))
+    }
+
+    #[test]
+    fn a_put_is_read_with_all_that_it_has() {
+        let bytes = [
+            &[14, 3][..],
+            b"a/b",
+            &[2],
+            b"hi",
+            &[4, 0, 5],
+            b"utf-8",
+            &[1, 1, b'x', 1],
+            &7_u64.to_le_bytes(),
+            &[16, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0b0111_1100],
+        ]
+        .concat();
+        let message = message(&bytes).unwrap();
+        assert_eq!((message.kind, message.number), (14, None));
+        let Request::Publish {
+            key,
+            change,
+            service,
+        } = message.request
+        else {
+            panic!("no publication");
+        };
+        assert_eq!(key, "a/b");
+        assert_eq!(change.value.payload.as_deref(), Some(&b"hi"[..]));
+        assert_eq!(change.value.attachment.as_deref(), Some(&b"x"[..]));
+        let encoding = change.value.encoding.unwrap();
+        assert_eq!(encoding.to_string(), "text/plain;utf-8");
+        assert_eq!(change.timestamp.unwrap().to_string(), "7/12");
+        assert_eq!(service.priority, zonda::qos::Priority::DataHigh);
+        assert!(service.express && service.locality == Locality::Remote);
+    }
+
+    #[test]
+    fn a_number_follows_the_kind_whose_bit_is_set() {
+        let message = message(&[0x80 | 3, 1, 2, 0, 0, 9, 0, 0, 0]).unwrap();
+        assert_eq!((message.kind, message.number), (3, Some(0x201)));
+        let (id, sort) = (9, Sort::Subscriber);
+        assert_eq!(message.request, Request::Undeclare { id, sort });
+    }
+
+    #[test]
+    fn each_message_that_is_cut_or_too_long_is_malformed() {
+        for kind in (0..=36).filter(|kind| ![12, 13, 25, 31, 32].contains(kind)) {
+            assert_eq!(message(&[kind]).unwrap_err(), Malformed::Short, "{kind}");
+        }
+        for kind in [12, 13, 25, 31, 32] {
+            assert!(message(&[kind]).is_ok());
+            assert_eq!(message(&[kind, 0]).unwrap_err(), Malformed::Long(1));
+        }
+        for kind in 37..=127 {
+            assert_eq!(message(&[kind]).unwrap_err(), Malformed::Kind(kind));
+        }
+        assert_eq!(message(&[]).unwrap_err(), Malformed::Short);
+    }
+
+    #[test]
+    fn values_that_a_type_does_not_have_are_malformed() {
+        let subscriber = |locality| message(&[2, 0, 0, 0, 0, 1, b'a', locality]);
+        assert!((0..3).all(|locality| subscriber(locality).is_ok()));
+        assert_eq!(subscriber(3).unwrap_err(), Malformed::Value("a locality"));
+        let delete = |service| message(&[15, 1, b'a', 0, 0, service]).map(drop);
+        assert_eq!(delete(0x85), Ok(()));
+        assert_eq!(delete(0x80), Err(Malformed::Value("a priority")));
+        let endless = [&[8, 0, 0, 0, 0][..], &[0xff; 12]].concat();
+        assert_eq!(message(&endless).unwrap_err(), Malformed::Value("a length"));
+    }
+}
