@@ -13,6 +13,8 @@ pub mod http;
 mod metrics;
 #[cfg(feature = "remote-api")]
 mod remote_api;
+#[cfg(feature = "remote-api")]
+mod remote_plugin;
 #[cfg(feature = "http")]
 mod rest;
 #[cfg(feature = "storage")]
@@ -138,7 +140,7 @@ pub const SERVICES: &[&dyn Service] = &[
     #[cfg(feature = "http")]
     &rest::Rest,
     #[cfg(feature = "remote-api")]
-    &remote_api::Plugin,
+    &remote_plugin::Plugin,
     #[cfg(feature = "storage")]
     &storage::StorageManager,
 ];

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda::Session;
 use zonda::bytes::{Encoding, ZBytes};
+use zonda::key_expr::KeyExpr;
 use zonda::query::{Reply, Selector};
 
 use super::codec::Writer;
 use super::entities::Entities;
 use super::message::{Question, answer};
 use super::outlet::Outlet;
-use super::remote::{key_of, text};
 
 /// A question that is being answered. Dropping it tells the client that all replies have come.
 pub(super) struct Asked {
@@ -128,4 +128,17 @@ pub(super) async fn ask(
                 .map_err(text)
         }
     }
+}
+
+/// Reads a key.
+///
+/// # Errors
+/// It is none.
+pub(super) fn key_of(text: &str) -> Result<KeyExpr<'static>, String> {
+    KeyExpr::autocanonize(text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Returns an error as text.
+pub(super) fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }

@@ -10,6 +10,9 @@ use zonda::sample::{Locality, Sample, SampleKind};
 use zonda::session::ZenohId;
 use zonda::time::{Ntp64, Timestamp};
 
+/// Bit of a kind after which the number of the message follows.
+pub(super) const NUMBERED: u8 = 0x80;
+
 /// Length of an id as the server writes it.
 const ID_BYTES: usize = 16;
 
@@ -221,7 +224,7 @@ impl Writer {
     pub fn new(kind: u8, number: Option<u32>) -> Writer {
         let writer = Writer(Vec::new());
         match number {
-            Some(number) => writer.u8(kind | super::message::NUMBERED).u32(number),
+            Some(number) => writer.u8(kind | NUMBERED).u32(number),
             None => writer.u8(kind),
         }
     }

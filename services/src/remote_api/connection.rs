@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSoc
 use tokio_tungstenite::tungstenite::{Bytes as WsBytes, Error};
 use zonda_transport::log_limit::LogLimit;
 
-use super::RemoteApi;
+use super::api::RemoteApi;
 use super::counts::add;
 use super::message;
 use super::outlet::{self, Waiting};

@@ -9,10 +9,7 @@ use zonda::bytes::Encoding;
 use zonda::sample::Locality;
 use zonda::time::Timestamp;
 
-use super::codec::{Asking, Malformed, Reader, Service};
-
-/// Bit of a kind after which the number of the message follows.
-pub(super) const NUMBERED: u8 = 0x80;
+use super::codec::{Asking, Malformed, NUMBERED, Reader, Service};
 
 /// Kinds of messages that the server sends.
 pub(super) mod answer {

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda::bytes::ZBytes;
-use zonda::key_expr::KeyExpr;
 use zonda::query::{Query, ReplyKeyExpr};
 use zonda::session::{Link, Transport, ZenohId};
 use zonda::{Session, Wait};
 
-use super::asking;
+use super::asking::{self, key_of, text};
 use super::codec::Writer;
 use super::entities::{Entities, Entity, Queries};
 use super::message::answer;
@@ -317,19 +316,6 @@ impl Remote {
             }
         })
     }
-}
-
-/// Reads a key.
-///
-/// # Errors
-/// It is none.
-pub(super) fn key_of(text: &str) -> Result<KeyExpr<'static>, String> {
-    KeyExpr::autocanonize(text.to_owned()).map_err(|error| error.to_string())
-}
-
-/// Returns an error as text.
-pub(super) fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// Returns a name for a client, in the form of a random UUID.

@@ -28,7 +28,7 @@ use zonda::Config;
 
 use crate::http::{Counts, Server, Serving};
 #[cfg(feature = "remote-api")]
-use crate::remote_api::{RemoteApi, is_upgrade, open};
+use crate::remote_api::{self, RemoteApi, is_upgrade, open};
 use crate::{Running, Service, Start, StartError, metrics};
 use answer::{Shared, accepted, answer, fresh, room_for_bodies};
 use events::Hub;
@@ -136,8 +136,7 @@ fn with_remote_api(routes: Router, start: &Start<'_>, settings: &Settings) -> Ro
             }
         }
     };
-    api.route(routes, "/remote-api")
-        .layer(middleware::from_fn(at_root))
+    remote_api::route(&api, routes, "/remote-api").layer(middleware::from_fn(at_root))
 }
 
 /// Leaves the routes as they are: this build has no remote API.

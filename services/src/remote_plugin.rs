@@ -10,8 +10,8 @@ use axum::Router;
 use zonda::Config;
 use zonda::session::Sample;
 
-use super::{Limits, RemoteApi};
 use crate::http::{Client, Counts, Guard, Limits as HttpLimits, Server, Serving, Setup, Tls};
+use crate::remote_api::{self, RemoteApi};
 use crate::rest::{self, Reach};
 use crate::values::{number_of, texts_of};
 use crate::{Running, Service, Start, StartError};
@@ -90,7 +90,10 @@ impl Service for Plugin {
         };
         let tls = secure.map(|config| Tls::load(&config));
         let tls = tls.transpose();
-        let limits = Limits::read(config);
+        let number = |name: &str| {
+            let number = number_of(config, &format!("services/http/limits/{name}"));
+            usize::try_from(number).unwrap_or(usize::MAX)
+        };
         let setup = Setup {
             address,
             // Pages of every origin may use the server, as there, unless some are listed.
@@ -102,10 +105,8 @@ impl Service for Plugin {
                 public: &[],
             },
             limits: HttpLimits {
-                connections: usize::try_from(number_of(config, "services/http/limits/connections"))
-                    .unwrap_or(usize::MAX)
-                    .min(tokio::sync::Semaphore::MAX_PERMITS),
-                body_bytes: limits.message_bytes,
+                connections: number("connections").min(tokio::sync::Semaphore::MAX_PERMITS),
+                body_bytes: number("body_bytes"),
                 ..HttpLimits::default()
             },
             tls: tls.map_err(|text| StartError::Config(format!("`{SECURE}`: {text}")))?,
@@ -113,7 +114,7 @@ impl Service for Plugin {
         let api = RemoteApi::new(start, PLUGIN);
         let server = Server::start(
             setup,
-            api.route(Router::new(), "/"),
+            remote_api::route(&api, Router::new(), "/"),
             Arc::new(Counts::default()),
         )
         .map_err(|error| StartError::System(format!("`{PORT}`: {error}")))?;
