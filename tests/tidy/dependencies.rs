@@ -144,6 +144,7 @@ const ARROWS: [(&str, &str, &[&str]); 22] = [
     ),
     ("zonda-fuzz", "fuzz", &["zonda", TESTKIT, "zonda-transport"]),
     ("zonda-loom", "loom", &[]),
+    ("zonda-python", "bindings/python", &["zonda"]),
     ("zenoh-peers", "peers/zenoh", &["peers-report"]),
     (
         "zonda-kafka",
@@ -187,7 +188,7 @@ fn crates_of(folder: &str) -> Vec<Value> {
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
-        ["", "fuzz/", "loom/", "peers/zenoh/", "bridges/kafka/"]
+        ["", "fuzz/", "loom/", "peers/zenoh/", "bridges/kafka/", "bindings/python/"]
             .into_iter()
             .flat_map(crates_of)
             .collect()
@@ -281,9 +282,10 @@ fn no_file_is_borrowed_from_a_crate_that_may_not_be_named() {
 
 #[test]
 fn libraries_and_programs_forbid_unsafe_code() {
-    // the macro of a fuzz target writes its own entry point, and nothing here is built on the reference's programs
-    let is_ours =
-        |s: &&Source| !s.path.starts_with("fuzz/fuzz_targets/") && !s.path.starts_with("peers/");
+    // the macro of a fuzz target writes its own entry point, nothing here is built on the reference's programs, and Python's
+    // buffers are pointers
+    let others = ["fuzz/fuzz_targets/", "peers/", "bindings/"];
+    let is_ours = |s: &&Source| !others.iter().any(|folder| s.path.starts_with(folder));
     let roots: Vec<_> = targets("lib")
         .chain(targets("bin"))
         .filter(is_ours)

@@ -39,7 +39,11 @@ pub fn payload(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
     if let Ok(array) = value.cast::<PyByteArray>() {
         return Ok(Inner::from(array.to_vec()));
     }
-    let view = value.py().import("builtins")?.getattr("memoryview")?.call1((value,));
+    let view = value
+        .py()
+        .import("builtins")?
+        .getattr("memoryview")?
+        .call1((value,));
     let view = view.map_err(|_| {
         let class = value.get_type();
         let name = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
@@ -61,7 +65,10 @@ fn held(bytes: &Bound<'_, PyBytes>) -> PyResult<Inner> {
 
 /// Reads an optional argument.
 pub fn optional_payload(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Inner>> {
-    value.filter(|value| !value.is_none()).map(payload).transpose()
+    value
+        .filter(|value| !value.is_none())
+        .map(payload)
+        .transpose()
 }
 
 /// A payload or an attachment. It has the buffer protocol, read-only: `memoryview(z)` and `numpy.frombuffer(z, dtype)` copy nothing.
@@ -85,7 +92,8 @@ impl ZBytes {
     /// Returns the content as text. Raises ValueError if it is no UTF-8.
     fn to_string(&self) -> PyResult<String> {
         let text = self.0.try_to_string();
-        text.map(|text| text.into_owned()).map_err(|error| PyValueError::new_err(error.to_string()))
+        text.map(|text| text.into_owned())
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Returns None: the payload is not in shared memory.
@@ -122,7 +130,11 @@ impl ZBytes {
     }
 
     // SAFETY: Python passes a view that it owns; the view gets a reference to the object, whose content never changes or moves.
-    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
         let content = slf.get().0.as_slice();
         let start = content.as_ptr().cast_mut().cast();
         let length = isize::try_from(content.len()).unwrap_or(isize::MAX);

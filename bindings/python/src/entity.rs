@@ -41,7 +41,10 @@ impl<T: Send + Sync> Slot<T> {
     /// Reads the entity. Raises ZError once it is undeclared.
     pub fn read<R>(&self, read: impl FnOnce(&T) -> R) -> PyResult<R> {
         let entity = self.entity.read_recursive();
-        entity.as_ref().map(read).ok_or_else(|| zerror("it is undeclared"))
+        entity
+            .as_ref()
+            .map(read)
+            .ok_or_else(|| zerror("it is undeclared"))
     }
 
     /// Takes the entity out, without the interpreter's lock, and hands it over.
@@ -157,19 +160,25 @@ pub trait Finish {
 
 /// Ends of entities that have a method for it.
 macro_rules! finishes {
-    ($($entity:ty: $end:ident),+ $(,)?) => {$(
+    ($($(#$background:tt)? $entity:ty: $end:ident),+ $(,)?) => {$(
         impl Finish for $entity {
-            fn finish(self) {
+            #[allow(unused_mut)]
+            fn finish(mut self) {
+                $(finishes!(@end self $background);)?
                 let _ = self.$end();
             }
         }
     )+};
+    // an entity that outlives its object ends only if it need not
+    (@end $entity:ident $background:tt) => {
+        $entity.set_background(false);
+    };
 }
 
 finishes! {
-    zonda::pubsub::Subscriber<()>: undeclare,
-    zonda::query::Queryable<()>: undeclare,
-    zonda::matching::MatchingListener<()>: undeclare,
+    #background zonda::pubsub::Subscriber<()>: undeclare,
+    #background zonda::query::Queryable<()>: undeclare,
+    #background zonda::matching::MatchingListener<()>: undeclare,
     zonda::scouting::Scout<()>: stop,
     zonda::ext::AdvancedSubscriber<()>: undeclare,
     zonda::ext::SampleMissListener<()>: undeclare,

@@ -201,7 +201,9 @@ pub enum Consolidation {
 impl From<Consolidation> for zonda::query::ConsolidationMode {
     fn from(value: Consolidation) -> Self {
         match value {
-            Consolidation::Mode(mode) | Consolidation::Whole(QueryConsolidation(mode)) => mode.into(),
+            Consolidation::Mode(mode) | Consolidation::Whole(QueryConsolidation(mode)) => {
+                mode.into()
+            }
         }
     }
 }

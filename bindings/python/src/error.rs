@@ -8,7 +8,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-create_exception!(zonda, ZError, PyException, "Error of an operation; its text names the cause.");
+create_exception!(
+    zonda,
+    ZError,
+    PyException,
+    "Error of an operation; its text names the cause."
+);
 
 /// Makes the exception of an error of the library.
 pub fn zerror<E: Display>(error: E) -> PyErr {

@@ -33,9 +33,14 @@ pub struct RepliesConfig(inner::RepliesConfig);
 impl RepliesConfig {
     #[new]
     #[pyo3(signature = (*, congestion_control=None, priority=None, express=None))]
-    fn new(congestion_control: Option<CongestionControl>, priority: Option<Priority>, express: Option<bool>) -> Self {
+    fn new(
+        congestion_control: Option<CongestionControl>,
+        priority: Option<Priority>,
+        express: Option<bool>,
+    ) -> Self {
         let mut config = inner::RepliesConfig::default();
-        let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
+        let (congestion_control, priority) =
+            (congestion_control.map(Into::into), priority.map(Into::into));
         given!(config; congestion_control, priority, express);
         RepliesConfig(config)
     }
@@ -67,7 +72,11 @@ pub struct HistoryConfig(inner::HistoryConfig);
 impl HistoryConfig {
     #[new]
     #[pyo3(signature = (*, detect_late_publishers=None, max_samples=None, max_age=None))]
-    fn new(detect_late_publishers: Option<bool>, max_samples: Option<usize>, max_age: Option<f64>) -> Self {
+    fn new(
+        detect_late_publishers: Option<bool>,
+        max_samples: Option<usize>,
+        max_age: Option<f64>,
+    ) -> Self {
         let mut config = inner::HistoryConfig::default();
         if detect_late_publishers == Some(true) {
             config = config.detect_late_publishers();
@@ -111,7 +120,9 @@ impl RecoveryConfig {
         let period = periodic_queries.map(seconds).transpose()?;
         let heartbeat = heartbeat == Some(true);
         if period.is_some() && heartbeat {
-            return Err(crate::error::zerror("periodic_queries and heartbeat exclude each other: give one"));
+            return Err(crate::error::zerror(
+                "periodic_queries and heartbeat exclude each other: give one",
+            ));
         }
         Ok(RecoveryConfig { period, heartbeat })
     }
@@ -153,7 +164,12 @@ impl AdvancedPublisher {
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) {
         self.undeclare(py);
     }
 
@@ -164,17 +180,20 @@ impl AdvancedPublisher {
 
     #[getter]
     fn key_expr(&self) -> PyResult<KeyExpr> {
-        self.0.read(|publisher| KeyExpr(publisher.key_expr().clone()))
+        self.0
+            .read(|publisher| KeyExpr(publisher.key_expr().clone()))
     }
 
     #[getter]
     fn encoding(&self) -> PyResult<Encoding> {
-        self.0.read(|publisher| Encoding(publisher.encoding().clone()))
+        self.0
+            .read(|publisher| Encoding(publisher.encoding().clone()))
     }
 
     #[getter]
     fn congestion_control(&self) -> PyResult<CongestionControl> {
-        self.0.read(|publisher| publisher.congestion_control().into())
+        self.0
+            .read(|publisher| publisher.congestion_control().into())
     }
 
     #[getter]
@@ -302,8 +321,12 @@ pub fn declare_advanced_publisher(
 ) -> PyResult<AdvancedPublisher> {
     let mut builder = session.0.declare_publisher(key(key_expr)?).advanced();
     let encoding = encoding.map(self::encoding).transpose()?;
-    let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
-    let (reliability, allowed_destination) = (reliability.map(Into::into), allowed_destination.map(Into::into));
+    let (congestion_control, priority) =
+        (congestion_control.map(Into::into), priority.map(Into::into));
+    let (reliability, allowed_destination) = (
+        reliability.map(Into::into),
+        allowed_destination.map(Into::into),
+    );
     let cache = cache.map(|cache| cache.0);
     let sample_miss_detection = sample_miss_detection.map(|detection| detection.0);
     given!(builder; encoding, congestion_control, priority, express, reliability, allowed_destination, cache, sample_miss_detection);
@@ -334,17 +357,22 @@ pub fn declare_advanced_subscriber(
     let history = history.map(|history| history.0);
     given!(builder; allowed_origin, history);
     builder = match recovery {
-        Some(RecoveryConfig { period: Some(period), .. }) => {
-            builder.recovery(inner::RecoveryConfig::default().periodic_queries(period))
-        }
-        Some(RecoveryConfig { heartbeat: true, .. }) => {
-            builder.recovery(inner::RecoveryConfig::default().heartbeat())
-        }
+        Some(RecoveryConfig {
+            period: Some(period),
+            ..
+        }) => builder.recovery(inner::RecoveryConfig::default().periodic_queries(period)),
+        Some(RecoveryConfig {
+            heartbeat: true, ..
+        }) => builder.recovery(inner::RecoveryConfig::default().heartbeat()),
         _ => builder,
     };
     if subscriber_detection == Some(true) {
         builder = builder.subscriber_detection();
     }
     let subscriber = gate::detached(py, || builder.wait()).or_raise()?;
-    Ok(AdvancedSubscriber::new(subscriber, plan.handler))
+    Ok(AdvancedSubscriber::lasting(
+        subscriber,
+        plan.handler,
+        plan.background,
+    ))
 }

@@ -166,7 +166,10 @@ impl Handler {
     #[pyo3(signature = (timeout=None))]
     fn recv(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
         let limit = timeout.map(seconds).transpose()?;
-        self.0.recv(py, limit.and_then(|limit| Instant::now().checked_add(limit)))
+        self.0.recv(
+            py,
+            limit.and_then(|limit| Instant::now().checked_add(limit)),
+        )
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -225,8 +228,11 @@ impl Handler {
 
 /// Reads a duration in seconds.
 pub fn seconds(value: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value)
-        .map_err(|_| PyValueError::new_err(format!("{value} s is no duration: use a number of seconds from 0")))
+    Duration::try_from_secs_f64(value).map_err(|_| {
+        PyValueError::new_err(format!(
+            "{value} s is no duration: use a number of seconds from 0"
+        ))
+    })
 }
 
 /// Flag of a callback whose last call has returned.
@@ -292,7 +298,9 @@ pub struct InlineCall<T> {
 impl<T: Value> InlineCall<T> {
     fn call(&self, value: T) {
         gate::attached(|py| {
-            let called = value.into_python(py).and_then(|value| self.function.call1(py, (value,)));
+            let called = value
+                .into_python(py)
+                .and_then(|value| self.function.call1(py, (value,)));
             if let Err(error) = called {
                 report(py, error);
             }

@@ -66,7 +66,11 @@ impl SessionInfo {
         let mut builder = info.transport_events_listener().with(plan.sink);
         given!(builder; history);
         let listener = gate::detached(py, || builder.wait()).or_raise()?;
-        Ok(TransportEventsListener::lasting(listener, plan.handler, plan.background))
+        Ok(TransportEventsListener::lasting(
+            listener,
+            plan.handler,
+            plan.background,
+        ))
     }
 
     /// Listens to links that open and close; with `history` also to those that are open.
@@ -82,7 +86,11 @@ impl SessionInfo {
         let mut builder = info.link_events_listener().with(plan.sink);
         given!(builder; history);
         let listener = gate::detached(py, || builder.wait()).or_raise()?;
-        Ok(LinkEventsListener::lasting(listener, plan.handler, plan.background))
+        Ok(LinkEventsListener::lasting(
+            listener,
+            plan.handler,
+            plan.background,
+        ))
     }
 }
 

@@ -104,9 +104,9 @@ pub fn parameters(value: &Bound<'_, PyAny>) -> PyResult<InnerParameters<'static>
         let entries: HashMap<String, String> = dict.extract()?;
         return Ok(InnerParameters::from(entries));
     }
-    let text: String = value
-        .extract()
-        .map_err(|_| PyTypeError::new_err("parameters: Parameters, a str such as 'a=1;b=2', or a dict of str"))?;
+    let text: String = value.extract().map_err(|_| {
+        PyTypeError::new_err("parameters: Parameters, a str such as 'a=1;b=2', or a dict of str")
+    })?;
     Ok(InnerParameters::from(text))
 }
 
@@ -120,7 +120,12 @@ impl Parameters {
     #[new]
     #[pyo3(signature = (parameters=None))]
     fn new(parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Parameters(parameters.map(self::parameters).transpose()?.unwrap_or_default()))
+        Ok(Parameters(
+            parameters
+                .map(self::parameters)
+                .transpose()?
+                .unwrap_or_default(),
+        ))
     }
 
     /// Returns whether there is no parameter.
@@ -195,7 +200,10 @@ impl Parameters {
 pub fn selector(value: &Bound<'_, PyAny>) -> PyResult<InnerSelector<'static>> {
     if let Ok(selector) = value.cast::<Selector>() {
         let selector = selector.borrow();
-        return Ok(InnerSelector::owned(selector.key.clone(), selector.parameters.clone()));
+        return Ok(InnerSelector::owned(
+            selector.key.clone(),
+            selector.parameters.clone(),
+        ));
     }
     if let Ok(key) = value.cast::<KeyExpr>() {
         return Ok(InnerSelector::from(key.get().0.clone()));
@@ -256,7 +264,9 @@ impl Selector {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        selector(other).is_ok_and(|other| *other.key_expr() == self.key && *other.parameters() == self.parameters)
+        selector(other).is_ok_and(|other| {
+            *other.key_expr() == self.key && *other.parameters() == self.parameters
+        })
     }
 
     fn __str__(&self) -> String {

@@ -38,21 +38,24 @@ mod _zonda {
     use crate::encoding::Encoding;
     #[pymodule_export]
     use crate::enums::{
-        CongestionControl, ConsolidationMode, InterceptionPoint, Locality, Priority, QueryConsolidation, QueryTarget,
-        Reliability, ReplyKeyExpr, SampleKind, SetIntersectionLevel, WhatAmI,
+        CongestionControl, ConsolidationMode, InterceptionPoint, Locality, Priority,
+        QueryConsolidation, QueryTarget, Reliability, ReplyKeyExpr, SampleKind,
+        SetIntersectionLevel, WhatAmI,
     };
     #[pymodule_export]
     use crate::error::ZError;
     #[pymodule_export]
     use crate::ext::{
-        AdvancedPublisher, AdvancedSubscriber, CacheConfig, HistoryConfig, Miss, MissDetectionConfig, RecoveryConfig,
-        RepliesConfig, SampleMissListener, declare_advanced_publisher, declare_advanced_subscriber,
+        AdvancedPublisher, AdvancedSubscriber, CacheConfig, HistoryConfig, Miss,
+        MissDetectionConfig, RecoveryConfig, RepliesConfig, SampleMissListener,
+        declare_advanced_publisher, declare_advanced_subscriber,
     };
     #[pymodule_export]
     use crate::handlers::{Callback, DefaultHandler, FifoChannel, Handler, RingChannel};
     #[pymodule_export]
     use crate::info::{
-        Link, LinkEvent, LinkEventsListener, SessionInfo, Transport, TransportEvent, TransportEventsListener,
+        Link, LinkEvent, LinkEventsListener, SessionInfo, Transport, TransportEvent,
+        TransportEventsListener,
     };
     #[pymodule_export]
     use crate::keys::{KeyExpr, Parameters, Selector};
@@ -69,11 +72,11 @@ mod _zonda {
     #[pymodule_export]
     use crate::scouting::{Hello, Scout, scout};
     #[pymodule_export]
-    use crate::session::{Session, _at_exit, open};
+    use crate::session::{_at_exit, Session, open};
     #[pymodule_export]
     use crate::stack::{
-        TimestampContext, TimestampInstrumentation, TimestampInstrumentationBuilder, TimestampStack,
-        TimestampStackRecord,
+        TimestampContext, TimestampInstrumentation, TimestampInstrumentationBuilder,
+        TimestampStack, TimestampStackRecord,
     };
     #[pymodule_export]
     use crate::time::{EntityGlobalId, NTP64, SourceInfo, Timestamp, TimestampId, ZenohId};

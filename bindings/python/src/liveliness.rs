@@ -27,9 +27,14 @@ pub struct Liveliness(pub Arc<Shared>);
 #[pymethods]
 impl Liveliness {
     /// Declares a token, which is alive as long as its object and its session. Raises ZError.
-    fn declare_token(&self, py: Python<'_>, key_expr: &Bound<'_, PyAny>) -> PyResult<LivelinessToken> {
+    fn declare_token(
+        &self,
+        py: Python<'_>,
+        key_expr: &Bound<'_, PyAny>,
+    ) -> PyResult<LivelinessToken> {
         let key = key(key_expr)?;
-        let token = gate::detached(py, || self.0.liveliness().declare_token(key).wait()).or_raise()?;
+        let token =
+            gate::detached(py, || self.0.liveliness().declare_token(key).wait()).or_raise()?;
         Ok(LivelinessToken(Slot::new(token)))
     }
 
@@ -88,7 +93,12 @@ impl LivelinessToken {
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) {
         self.undeclare(py);
     }
 

@@ -30,7 +30,11 @@ pub fn publish<T>(
     match gate::kept(at_once) {
         Ok(_) | Err(PublishError::Dropped { .. }) => Ok(()),
         Err(PublishError::WouldBlock { .. }) => gate::detached(py, patiently).or_raise(),
-        Err(error) => Err(zerror(error)),
+        Err(error) => {
+            // a thread that still publishes at the end of the interpreter stays in here
+            gate::detached(py, || ());
+            Err(zerror(error))
+        }
     }
 }
 
@@ -45,7 +49,12 @@ impl Publisher {
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) {
         self.undeclare(py);
     }
 
@@ -56,17 +65,20 @@ impl Publisher {
 
     #[getter]
     fn key_expr(&self) -> PyResult<KeyExpr> {
-        self.0.read(|publisher| KeyExpr(publisher.key_expr().clone()))
+        self.0
+            .read(|publisher| KeyExpr(publisher.key_expr().clone()))
     }
 
     #[getter]
     fn encoding(&self) -> PyResult<Encoding> {
-        self.0.read(|publisher| Encoding(publisher.encoding().clone()))
+        self.0
+            .read(|publisher| Encoding(publisher.encoding().clone()))
     }
 
     #[getter]
     fn congestion_control(&self) -> PyResult<CongestionControl> {
-        self.0.read(|publisher| publisher.congestion_control().into())
+        self.0
+            .read(|publisher| publisher.congestion_control().into())
     }
 
     #[getter]
@@ -82,7 +94,9 @@ impl Publisher {
     /// Whether some subscriber matches.
     #[getter]
     fn matching_status(&self) -> PyResult<MatchingStatus> {
-        let status = self.0.read(|publisher| publisher.matching_status().wait())?;
+        let status = self
+            .0
+            .read(|publisher| publisher.matching_status().wait())?;
         status.or_raise().map(MatchingStatus)
     }
 
@@ -101,9 +115,20 @@ impl Publisher {
         let payload = self::payload(payload)?;
         let encoding = encoding.map(self::encoding).transpose()?;
         let attachment = optional_payload(attachment)?;
-        let make = Make { payload, encoding, attachment, timestamp, timestamp_instrumentation, source_info };
+        let make = Make {
+            payload,
+            encoding,
+            attachment,
+            timestamp,
+            timestamp_instrumentation,
+            source_info,
+        };
         self.0.read(|publisher| {
-            publish(py, || make.put(publisher).try_publish(), || make.put(publisher).wait())
+            publish(
+                py,
+                || make.put(publisher).try_publish(),
+                || make.put(publisher).wait(),
+            )
         })?
     }
 

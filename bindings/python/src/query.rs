@@ -38,7 +38,10 @@ impl Value for Inner {
 impl Query {
     fn read<R>(&self, read: impl FnOnce(&Inner) -> R) -> PyResult<R> {
         let query = self.0.lock();
-        query.as_ref().map(read).ok_or_else(|| zerror("the query is dropped"))
+        query
+            .as_ref()
+            .map(read)
+            .ok_or_else(|| zerror("the query is dropped"))
     }
 
     fn alive(&self) -> PyResult<Inner> {

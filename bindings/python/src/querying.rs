@@ -49,7 +49,12 @@ impl Querier {
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) {
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) {
         self.undeclare(py);
     }
 

@@ -270,7 +270,7 @@ pub trait Source: Send + Sync {
     /// Takes the next value; waits until `limit`.
     fn recv(&self, py: Python<'_>, limit: Option<Instant>) -> PyResult<Option<Py<PyAny>>>;
 
-    /// Takes what there is, as many as a batch has; waits for the first. Returns `None` at the end.
+    /// Takes what there is, as many as a batch has, in reverse order; waits for the first. Returns `None` at the end.
     fn batch(&self, py: Python<'_>) -> PyResult<Option<Vec<Py<PyAny>>>>;
 
     /// Has `ready` called once when there is a value or the end; returns false if that is so now.
@@ -319,6 +319,7 @@ impl<T: Value> Source for Reader<T> {
                 }
             }
             if !taken.is_empty() {
+                taken.reverse();
                 return Ok(Some(taken));
             }
             self.check_process()?;

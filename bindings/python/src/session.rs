@@ -19,7 +19,9 @@ use crate::bytes::{optional_payload, payload};
 use crate::config::Config;
 use crate::encoding::encoding;
 use crate::entity::{Slot, given};
-use crate::enums::{CongestionControl, Consolidation, Locality, Priority, QueryTarget, Reliability, ReplyKeyExpr};
+use crate::enums::{
+    CongestionControl, Consolidation, Locality, Priority, QueryTarget, Reliability, ReplyKeyExpr,
+};
 use crate::error::OrRaise;
 use crate::gate;
 use crate::handlers::{plan, report, seconds};
@@ -49,7 +51,9 @@ impl Deref for Shared {
 
     #[allow(clippy::expect_used)]
     fn deref(&self) -> &zonda::Session {
-        self.session.as_ref().expect("only the drop takes the session")
+        self.session
+            .as_ref()
+            .expect("only the drop takes the session")
     }
 }
 
@@ -81,7 +85,11 @@ pub fn _at_exit(py: Python<'_>) {
 /// Opens a session. `timestamp_callback` gives the times of time-stamp stacks. Raises ZError.
 #[pyfunction]
 #[pyo3(signature = (config, *, timestamp_callback=None))]
-pub fn open(py: Python<'_>, config: &Config, timestamp_callback: Option<Py<PyAny>>) -> PyResult<Session> {
+pub fn open(
+    py: Python<'_>,
+    config: &Config,
+    timestamp_callback: Option<Py<PyAny>>,
+) -> PyResult<Session> {
     let mut opening = zonda::open(config.0.clone());
     if let Some(callback) = timestamp_callback {
         opening = opening.with_timestamp_callback(move |context| time_of(&callback, context));
@@ -135,10 +143,25 @@ impl Options {
         payload: &zonda::bytes::ZBytes,
     ) -> zonda::pubsub::SessionPutBuilder<'s, 'static> {
         let mut put = session.put(key.clone(), payload.clone());
-        let Options { encoding, attachment, .. } = self;
+        let Options {
+            encoding,
+            attachment,
+            ..
+        } = self;
         let (encoding, attachment) = (encoding.clone(), attachment.clone());
-        let Options { congestion_control, priority, express, timestamp, .. } = *self;
-        let Options { timestamp_instrumentation, allowed_destination, source_info, .. } = *self;
+        let Options {
+            congestion_control,
+            priority,
+            express,
+            timestamp,
+            ..
+        } = *self;
+        let Options {
+            timestamp_instrumentation,
+            allowed_destination,
+            source_info,
+            ..
+        } = *self;
         given!(put; encoding, congestion_control, priority, express, attachment, timestamp);
         given!(put; timestamp_instrumentation, allowed_destination, source_info);
         put
@@ -199,7 +222,9 @@ impl Session {
     /// Declares a key expression, which then takes fewer bytes in messages. Raises ZError.
     fn declare_keyexpr(&self, py: Python<'_>, key_expr: &Bound<'_, PyAny>) -> PyResult<KeyExpr> {
         let key = key(key_expr)?;
-        gate::detached(py, || self.0.declare_keyexpr(key).wait()).or_raise().map(KeyExpr)
+        gate::detached(py, || self.0.declare_keyexpr(key).wait())
+            .or_raise()
+            .map(KeyExpr)
     }
 
     /// Publishes a value. Raises ZError.
@@ -260,7 +285,8 @@ impl Session {
         let timestamp = timestamp.map(|timestamp| timestamp.0);
         let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
         let source_info = source_info.map(|source| source.0);
-        let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
+        let (congestion_control, priority) =
+            (congestion_control.map(Into::into), priority.map(Into::into));
         let allowed_destination = allowed_destination.map(Into::into);
         given!(delete; congestion_control, priority, express, attachment, timestamp, timestamp_instrumentation, allowed_destination, source_info);
         gate::detached(py, || delete.wait()).or_raise()
@@ -296,9 +322,16 @@ impl Session {
         let timeout = timeout.map(seconds).transpose()?;
         let source_info = source_info.map(|source| source.0);
         let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
-        let (target, consolidation) = (target.map(Into::into), consolidation.map(zonda::query::ConsolidationMode::from));
-        let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
-        let (accept_replies, allowed_destination) = (accept_replies.map(Into::into), allowed_destination.map(Into::into));
+        let (target, consolidation) = (
+            target.map(Into::into),
+            consolidation.map(zonda::query::ConsolidationMode::from),
+        );
+        let (congestion_control, priority) =
+            (congestion_control.map(Into::into), priority.map(Into::into));
+        let (accept_replies, allowed_destination) = (
+            accept_replies.map(Into::into),
+            allowed_destination.map(Into::into),
+        );
         let plan = plan::<Reply>(py, handler)?;
         if let Some(token) = cancellation_token {
             token.get().add(plan.finished);
@@ -366,8 +399,12 @@ impl Session {
     ) -> PyResult<Publisher> {
         let mut builder = self.0.declare_publisher(key(key_expr)?);
         let encoding = encoding.map(self::encoding).transpose()?;
-        let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
-        let (reliability, allowed_destination) = (reliability.map(Into::into), allowed_destination.map(Into::into));
+        let (congestion_control, priority) =
+            (congestion_control.map(Into::into), priority.map(Into::into));
+        let (reliability, allowed_destination) = (
+            reliability.map(Into::into),
+            allowed_destination.map(Into::into),
+        );
         given!(builder; encoding, congestion_control, priority, express, reliability, allowed_destination);
         let publisher = gate::detached(py, || builder.wait()).or_raise()?;
         Ok(Publisher(Slot::new(publisher)))
@@ -390,9 +427,16 @@ impl Session {
     ) -> PyResult<Querier> {
         let mut builder = self.0.declare_querier(key(key_expr)?);
         let timeout = timeout.map(seconds).transpose()?;
-        let (target, consolidation) = (target.map(Into::into), consolidation.map(zonda::query::ConsolidationMode::from));
-        let (congestion_control, priority) = (congestion_control.map(Into::into), priority.map(Into::into));
-        let (accept_replies, allowed_destination) = (accept_replies.map(Into::into), allowed_destination.map(Into::into));
+        let (target, consolidation) = (
+            target.map(Into::into),
+            consolidation.map(zonda::query::ConsolidationMode::from),
+        );
+        let (congestion_control, priority) =
+            (congestion_control.map(Into::into), priority.map(Into::into));
+        let (accept_replies, allowed_destination) = (
+            accept_replies.map(Into::into),
+            allowed_destination.map(Into::into),
+        );
         given!(builder; target, consolidation, accept_replies, timeout, congestion_control, priority, express, allowed_destination);
         let querier = gate::detached(py, || builder.wait()).or_raise()?;
         Ok(Querier(Slot::new(querier)))

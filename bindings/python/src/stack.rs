@@ -100,8 +100,12 @@ impl TimestampStackRecord {
     /// Returns the time, or the bytes that an application's function gave.
     fn timestamp(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self.0.timestamp() {
-            inner::InstrumentationTimestamp::UHLC(time) => Py::new(py, Timestamp(*time))?.into_any(),
-            inner::InstrumentationTimestamp::Custom(bytes) => PyBytes::new(py, bytes).into_any().unbind(),
+            inner::InstrumentationTimestamp::UHLC(time) => {
+                Py::new(py, Timestamp(*time))?.into_any()
+            }
+            inner::InstrumentationTimestamp::Custom(bytes) => {
+                PyBytes::new(py, bytes).into_any().unbind()
+            }
         })
     }
 
@@ -123,7 +127,12 @@ impl TimestampStack {
 
     #[getter]
     fn records(&self) -> Vec<TimestampStackRecord> {
-        self.0.records().iter().cloned().map(TimestampStackRecord).collect()
+        self.0
+            .records()
+            .iter()
+            .cloned()
+            .map(TimestampStackRecord)
+            .collect()
     }
 
     fn __repr__(&self) -> String {

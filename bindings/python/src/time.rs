@@ -131,7 +131,14 @@ impl NTP64 {
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
-        compared(other.py(), other.cast::<NTP64>().ok().map(|other| self.0.0.cmp(&other.get().0.0)), op)
+        compared(
+            other.py(),
+            other
+                .cast::<NTP64>()
+                .ok()
+                .map(|other| self.0.0.cmp(&other.get().0.0)),
+            op,
+        )
     }
 
     fn __hash__(&self) -> u64 {
@@ -147,10 +154,19 @@ impl NTP64 {
     }
 }
 
-fn compared(py: Python<'_>, order: Option<std::cmp::Ordering>, op: CompareOp) -> PyResult<Py<PyAny>> {
+fn compared(
+    py: Python<'_>,
+    order: Option<std::cmp::Ordering>,
+    op: CompareOp,
+) -> PyResult<Py<PyAny>> {
     Ok(match order {
         None => py.NotImplemented(),
-        Some(order) => op.matches(order).into_pyobject(py)?.to_owned().into_any().unbind(),
+        Some(order) => op
+            .matches(order)
+            .into_pyobject(py)?
+            .to_owned()
+            .into_any()
+            .unbind(),
     })
 }
 
@@ -172,7 +188,11 @@ impl TimestampId {
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let other_id = other.cast::<TimestampId>().ok();
-        compared(other.py(), other_id.map(|id| self.0.to_string().cmp(&id.get().0.to_string())), op)
+        compared(
+            other.py(),
+            other_id.map(|id| self.0.to_string().cmp(&id.get().0.to_string())),
+            op,
+        )
     }
 
     fn __hash__(&self) -> u64 {
@@ -247,7 +267,10 @@ impl Timestamp {
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
-        let order = other.cast::<Timestamp>().ok().map(|other| self.0.cmp(&other.get().0));
+        let order = other
+            .cast::<Timestamp>()
+            .ok()
+            .map(|other| self.0.cmp(&other.get().0));
         compared(other.py(), order, op)
     }
 

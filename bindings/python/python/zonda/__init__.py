@@ -70,6 +70,6 @@ from ._zonda import (
 )
 from .handlers import Handler
 
-from . import ext  # uses the names above
+from . import ext, shm
 
 _atexit.register(_at_exit)

@@ -15,17 +15,16 @@ def report(error):
 def _run(batch, function, drop, finisher):
     finisher._here()
     while (values := batch()) is not None:
-        values = iter(values)
-        while True:
+        # no variable keeps a value: a query is over when its callback lets go of it
+        take = values.pop
+        while values:
             try:
-                for value in values:
-                    function(value)
-                break
-            except Exception as error:
-                report(error)
+                while values:
+                    function(take())
             except BaseException as error:  # SystemExit and the like end no thread of the package
                 report(error)
-    value = values = function = None
+        take = None
+    function = None
     if drop is not None:
         try:
             drop()
