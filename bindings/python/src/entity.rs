@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Declared entities: what all of them have.
+//! Declared entities: their common part.
 
 use parking_lot::RwLock;
 use pyo3::prelude::*;
@@ -114,7 +114,7 @@ macro_rules! entity {
                 self.$end(py);
             }
 
-            /// What the declaration was given or made as handler; None for a callback.
+            /// Handler that the declaration was given or made; None for a callback.
             #[getter]
             fn handler(&self, py: Python<'_>) -> Py<PyAny> {
                 self.handler.clone_ref(py)

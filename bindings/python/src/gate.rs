@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The interpreter's lock: who releases it, who takes it, and the end of the interpreter, after which no thread may take it.
+//! The interpreter's lock, and the end of the interpreter, after which no thread may take it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

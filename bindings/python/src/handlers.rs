@@ -358,7 +358,7 @@ impl<T: Value> IntoHandler<T> for Sink<T> {
 pub struct Plan<T> {
     /// The library's side.
     pub sink: Sink<T>,
-    /// What the attribute `handler` gives.
+    /// Value of the attribute `handler`.
     pub handler: Py<PyAny>,
     /// Set if the declaration lasts as long as its session, however short its object lives.
     pub background: bool,

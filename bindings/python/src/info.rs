@@ -16,7 +16,7 @@ use crate::handlers::{Value, plan};
 use crate::session::Shared;
 use crate::time::ZenohId;
 
-/// What a session knows of itself and its neighbours.
+/// Knowledge of a session about itself and its neighbours.
 #[pyclass(module = "zonda", frozen)]
 pub struct SessionInfo(pub Arc<Shared>);
 

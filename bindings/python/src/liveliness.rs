@@ -20,7 +20,7 @@ use crate::pubsub::Subscriber;
 use crate::query::CancellationToken;
 use crate::session::Shared;
 
-/// Liveliness of a session: tokens, and who has them.
+/// Liveliness of a session: its tokens, and those of the network.
 #[pyclass(module = "zonda", frozen)]
 pub struct Liveliness(pub Arc<Shared>);
 

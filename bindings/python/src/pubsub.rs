@@ -91,7 +91,7 @@ impl Publisher {
         self.0.read(|publisher| publisher.reliability().into())
     }
 
-    /// Whether some subscriber matches.
+    /// True if some subscriber matches.
     #[getter]
     fn matching_status(&self) -> PyResult<MatchingStatus> {
         let status = self
@@ -213,7 +213,7 @@ entity! {
     }
 }
 
-/// Whether something matches; true or false as itself.
+/// State of matching; true or false as itself.
 #[pyclass(module = "zonda", frozen, eq)]
 #[derive(Clone, Copy, PartialEq)]
 pub struct MatchingStatus(pub InnerStatus);

@@ -73,7 +73,7 @@ impl Querier {
         self.0.read(|querier| querier.accept_replies().into())
     }
 
-    /// Whether some queryable matches.
+    /// True if some queryable matches.
     #[getter]
     fn matching_status(&self) -> PyResult<MatchingStatus> {
         let status = self.0.read(|querier| querier.matching_status().wait())?;

@@ -60,7 +60,7 @@ impl Deref for Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if gate::is_exiting() || self.process != std::process::id() {
-            // closed by the end of the interpreter, or another process's
+            // the end of the interpreter closed it, or it is of another process
             std::mem::forget(self.session.take());
         } else {
             gate::let_go(self.session.take());
