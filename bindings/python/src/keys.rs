@@ -45,17 +45,17 @@ impl KeyExpr {
 
     /// Returns whether some key belongs to both.
     fn intersects(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.0.intersects(&*key(other)?))
+        Ok(self.0.intersects(&key(other)?))
     }
 
     /// Returns whether every key of the other belongs to this one.
     fn includes(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.0.includes(&*key(other)?))
+        Ok(self.0.includes(&key(other)?))
     }
 
     /// Returns the relation to the other.
     fn relation_to(&self, other: &Bound<'_, PyAny>) -> PyResult<SetIntersectionLevel> {
-        Ok(self.0.relation_to(&*key(other)?).into())
+        Ok(self.0.relation_to(&key(other)?).into())
     }
 
     /// Returns this, a slash, and the other. Raises ZError.

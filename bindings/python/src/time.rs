@@ -2,6 +2,8 @@
 
 //! Times and ids.
 
+#![allow(clippy::wrong_self_convention)]
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pyo3::basic::CompareOp;
