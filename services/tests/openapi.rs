@@ -70,7 +70,7 @@ fn each_method_of_each_path_is_described_or_refused() {
             let request = format!("{upper} {path}");
             let answer = ask(&served, &request, &[], "");
             let Some(operation) = operations.get(method) else {
-                // What is not described is refused, or has no effect.
+                // An operation that is not described is refused, or has no effect.
                 let is_harmless = ["HEAD", "OPTIONS"].contains(&upper.as_str());
                 let is_refused = [404, 405].contains(&answer.status);
                 assert!(is_refused || is_harmless, "{request}: {}", answer.status);

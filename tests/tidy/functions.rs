@@ -122,9 +122,11 @@ fn too_long(source: &Source) -> Vec<String> {
 }
 
 fn too_wide(source: &Source) -> Vec<String> {
+    // Arguments of Python have names and defaults.
+    let is_of_python = source.path.starts_with("bindings/python/");
     let wide = functions(&source.code)
         .into_iter()
-        .filter(|f| count(f.parameters) > PARAMETERS_MAX);
+        .filter(|f| !is_of_python && count(f.parameters) > PARAMETERS_MAX);
     wide.map(|f| {
         format!(
             "{} {} has {}",

@@ -18,7 +18,7 @@ pub struct Credentials {
     tokens: Vec<Known>,
 }
 
-/// What a client gives, and the client that it proves.
+/// Secret of a client, and the client that it proves.
 struct Known {
     secret: String,
     client: Client,

@@ -61,7 +61,7 @@ impl Drop for Asked {
 /// Asks; the replies go to the client as they come.
 ///
 /// # Errors
-/// The question was refused; the client has been told.
+/// The question was refused; the client has got the reason.
 pub(super) async fn ask(
     session: &Session,
     entities: &Entities,

@@ -46,7 +46,7 @@ impl Remote {
     /// Does what a message asks for, and answers it if it has a number.
     ///
     /// # Errors
-    /// The reason why it could not be done; the client has been told if the message has a number.
+    /// The reason why it could not be done, which the client has got if the message has a number.
     pub async fn take(&mut self, message: Message) -> Result<(), String> {
         let Message {
             kind,
@@ -363,8 +363,8 @@ fn link(message: Writer, link: &Link) -> Writer {
     let none = None::<&str>;
     message
         .id(link.zid())
-        .text(&link.src().to_string())
-        .text(&link.dst().to_string())
+        .text(link.src().as_ref())
+        .text(link.dst().as_ref())
         .option(none, Writer::text)
         .u16(link.mtu())
         .bool(link.is_streamed())

@@ -60,20 +60,8 @@ impl Settings {
     /// # Blocking
     /// Reads the files of credentials, and looks up the name of the host in `plugins/rest`.
     pub fn read(config: &Config) -> Result<Option<Settings>, StartError> {
-        let own = address_of(config, LISTEN, "127.0.0.1:8000")?;
-        let (key, address) = match own {
-            Some(address) => (LISTEN, address),
-            None => {
-                let port = config.plugin_member(PLUGIN, "http_port");
-                match port
-                    .map(|port| address_of_port(PORT, &port))
-                    .transpose()?
-                    .flatten()
-                {
-                    Some(address) => (PORT, address),
-                    None => return Ok(None),
-                }
-            }
+        let Some((key, address)) = place(config)? else {
+            return Ok(None);
         };
         let has_remote_api = is_true(config, REMOTE);
         if has_remote_api {
@@ -254,6 +242,16 @@ fn protocol_of(config: &Config) -> &'static str {
     } else {
         "http"
     }
+}
+
+/// Returns the key that the server is wanted by, and its address.
+fn place(config: &Config) -> Result<Option<(&'static str, SocketAddr)>, StartError> {
+    if let Some(address) = address_of(config, LISTEN, "127.0.0.1:8000")? {
+        return Ok(Some((LISTEN, address)));
+    }
+    let port = config.plugin_member(PLUGIN, "http_port");
+    let address = port.map(|port| address_of_port(PORT, &port)).transpose()?;
+    Ok(address.flatten().map(|address| (PORT, address)))
 }
 
 /// Refuses remote sessions beside rules of access control, which do not decide about them.
