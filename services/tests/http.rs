@@ -47,7 +47,7 @@ fn a_scraper_gets_well_formed_text_of_the_right_type() {
                 families.iter().all(|(other, _)| *other != name),
                 "{name} twice"
             );
-            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert!(["counter", "gauge", "info"].contains(&kind), "{line}");
             families.push((name, kind));
             continue;
         }
@@ -56,7 +56,11 @@ fn a_scraper_gets_well_formed_text_of_the_right_type() {
             assert_eq!(rest.split(' ').next(), Some(*name));
             continue;
         }
-        let suffix = if *kind == "counter" { "_total" } else { "" };
+        let suffix = match *kind {
+            "counter" => "_total",
+            "info" => "_info",
+            _ => "",
+        };
         let rest = line.strip_prefix(&format!("{name}{suffix}")).expect(line);
         assert!(rest.starts_with([' ', '{']), "{line}");
         assert!(

@@ -166,9 +166,9 @@ fn storages_are_written_through_the_admin_space() {
         assert!(error.contains(words) && !error.contains('\n'), "{error}");
         assert_eq!(shown(&session), ["mem", "new"]);
     }
-    let error = write(&session, "plugins/rest/http_port", "8000").unwrap_err();
+    let error = write(&session, "transport/link/tx/batch_size", "8000").unwrap_err();
     assert!(
-        error.contains("plugins/rest/http_port needs a restart"),
+        error.contains("transport/link/tx/batch_size needs a restart"),
         "{error}"
     );
     assert!(error.contains("plugins/storage_manager"), "{error}");

@@ -104,12 +104,14 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 }
 
 /// Prefixes of keys that the reference does not have.
-const ONLY_OURS: [&str; 9] = [
+const ONLY_OURS: [&str; 11] = [
     "runtime",
     "isolation/",
     "limits/",
     "services/",
     "close_timeout_ms",
+    "log/filter",
+    "transport/auth/usrpwd/ids",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
     "access_control/mode",

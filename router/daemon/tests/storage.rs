@@ -211,8 +211,8 @@ fn a_wrong_configuration_is_one_line() {
     let folder = Folder::new("wrong");
     for (argument, words) in [
         (
-            "plugins/storage_manager/storages/disk/replication:{}",
-            "is not supported",
+            "plugins/storage_manager/storages/disk/replication:{hot:0}",
+            "expected a whole number",
         ),
         (
             "plugins/storage_manager/storages/disk/volume:'s3'",

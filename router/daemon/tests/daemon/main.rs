@@ -345,7 +345,7 @@ fn a_check_warns_of_a_server_that_is_open_to_strangers() {
                 ":{plugins:{rest:{http_port:8000}},access_control:{enabled:true,rules:[],subjects:[],policies:[]}}",
             ],
             2,
-            "could read and write every key, past access_control",
+            "could read and write every key that access_control allows clients without a name",
         ),
         (
             ["--cfg", "services/http/auth/dictionary_file:'/no/file'"],
