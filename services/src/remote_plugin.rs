@@ -40,7 +40,11 @@ impl Service for Plugin {
     }
 
     fn is_wanted(&self, config: &Config) -> Result<bool, StartError> {
-        Ok(address(config)?.is_some())
+        let is_wanted = address(config)?.is_some();
+        if is_wanted {
+            rest::refuse_rules(config, PORT)?;
+        }
+        Ok(is_wanted)
     }
 
     fn is_required(&self, config: &Config) -> bool {
@@ -73,7 +77,6 @@ impl Service for Plugin {
         let config = start.config;
         let address =
             address(config)?.ok_or_else(|| StartError::Config(format!("`{PORT}` is not set")))?;
-        rest::refuse_rules(config, PORT)?;
         let credentials = rest::credentials(config)?;
         let read = credentials.is_some().then(|| rest::reader(config));
         let secure = certificate(config)?;
