@@ -16,6 +16,7 @@ use crate::values::{address_of, is_true, number_of, text_of, texts_of};
 const LISTEN: &str = "services/http/listen";
 pub(crate) const HOSTS: &str = "services/http/hosts";
 const REMOTE: &str = "services/http/remote_api";
+const IS_REMOTE_API_BUILT: bool = cfg!(feature = "remote-api");
 const OPEN: &str = "services/http/open";
 const TLS: &str = "services/http/tls";
 pub(crate) const USERS: &str = "services/http/auth/dictionary_file";
@@ -46,6 +47,10 @@ pub(super) struct Settings {
     /// Reads the credentials again.
     pub read: Option<ReadCredentials>,
     /// True if the server has the remote API.
+    #[cfg_attr(
+        not(feature = "remote-api"),
+        allow(dead_code, reason = "there is none")
+    )]
     pub has_remote_api: bool,
     pub event_bytes: usize,
     pub answer_bytes: usize,
@@ -65,7 +70,7 @@ impl Settings {
         };
         let has_remote_api = is_true(config, REMOTE);
         if has_remote_api {
-            refuse_rules(config, REMOTE)?;
+            allow_remote_api(config)?;
         }
         let protocol = protocol_of(config);
         let credentials = credentials(config)?;
@@ -252,6 +257,19 @@ fn place(config: &Config) -> Result<Option<(&'static str, SocketAddr)>, StartErr
     let port = config.plugin_member(PLUGIN, "http_port");
     let address = port.map(|port| address_of_port(PORT, &port)).transpose()?;
     Ok(address.flatten().map(|address| (PORT, address)))
+}
+
+/// Refuses a server with the remote API that cannot have it.
+///
+/// # Errors
+/// This build has none, or there are rules.
+fn allow_remote_api(config: &Config) -> Result<(), StartError> {
+    match IS_REMOTE_API_BUILT {
+        true => refuse_rules(config, REMOTE),
+        false => Err(StartError::Config(format!(
+            "`{REMOTE}`: this build has no remote API (cargo feature `remote-api`)"
+        ))),
+    }
 }
 
 /// Refuses remote sessions beside rules of access control, which do not decide about them.
