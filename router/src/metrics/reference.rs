@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Most neighbours with samples of their own, which bounds the length of the text.
-const NEIGHBOURS_TOLD: usize = 256;
+const NEIGHBOURS_MAX: usize = 256;
 
 macro_rules! metrics {
     ($($id:ident $kind:ident $name:literal $help:literal;)+) => {
@@ -111,8 +111,8 @@ pub(crate) fn samples(values: &Values) -> Vec<Sample> {
     all.extend(each.flat_map(|(locality, counts)| declared(locality, counts)));
     all.extend(sent(&values.traffic));
     all.extend(values.dropped.iter().flat_map(filtered));
-    let told = values.neighbours.iter().take(NEIGHBOURS_TOLD);
-    all.extend(told.flat_map(of_neighbour));
+    let shown = values.neighbours.iter().take(NEIGHBOURS_MAX);
+    all.extend(shown.flat_map(of_neighbour));
     // The labels of every sample of the reference.
     let (zid, role) = (values.zid.to_string(), values.role.to_string());
     let labelled = all.into_iter().map(|sample| {

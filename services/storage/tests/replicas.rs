@@ -82,3 +82,25 @@ fn replicas_that_were_apart_come_to_have_the_same() {
     until_all_have(&[&first, &second, &third], &expected);
     drop((one, two, three));
 }
+
+#[test]
+fn a_storage_that_becomes_a_replica_keeps_its_values_and_aligns() {
+    let first = router(&[]);
+    let alone = REPLICA.replace("\"replication\"", "\"history\": {}, \"replication\"");
+    let alone = alone.replace(
+        "\"replication\": {\"interval\": 0.6, \"propagation_delay\": 50, \"hot\": 3, \"warm\": 3}",
+        "\"replication\": null",
+    );
+    let one = Storages::start(&first, &alone).unwrap();
+    put(&first, "demo/a", "1");
+    let second = router(&[&first]);
+    let two = Storages::start(&second, REPLICA).unwrap();
+    until_all_have(&[&first], &["demo/a=1"]);
+    until_all_have(&[&second], &[]);
+    // It indexes what it has, and returns its store whole when it is none any more.
+    one.change(REPLICA).unwrap();
+    until_all_have(&[&first, &second], &["demo/a=1"]);
+    one.change(&alone).unwrap();
+    until_all_have(&[&first, &second], &["demo/a=1"]);
+    drop((one, two));
+}

@@ -68,6 +68,8 @@ pub struct Replica {
     asked: HashMap<String, Arc<()>>,
     publish_at: Option<Instant>,
     discover_at: Option<Instant>,
+    /// True until the first replica has answered that it is there.
+    is_discovering: bool,
 }
 
 impl Replica {
@@ -91,14 +93,15 @@ impl Replica {
                 send(&session, settings, &queue, ask);
             }
         })?;
-        let is_empty = shared.index.lock().is_empty();
+        let is_alone = shared.index.lock().is_empty() && !shared.store.lock().is_read_only();
         Ok(Replica {
             shared,
             id,
             asks,
             asked: HashMap::new(),
             publish_at: None,
-            discover_at: is_empty.then(|| Instant::now() + DISCOVERY),
+            discover_at: is_alone.then(|| Instant::now() + DISCOVERY),
+            is_discovering: false,
         })
     }
 
@@ -182,6 +185,7 @@ impl Engine {
         };
         if is_due(replica.discover_at) {
             replica.discover_at = None;
+            replica.is_discovering = true;
             replica.ask("*", Question::Discovery);
         }
         let was_due = is_due(replica.publish_at);
@@ -425,8 +429,7 @@ impl Engine {
             Answer::Discovery(id) => {
                 let is_other = id != replica.id && id.parse::<ZenohId>().is_ok();
                 // The first one that answers is asked.
-                let is_first = from == "*" && replica.asked.len() <= 1;
-                if is_first && is_other && replica.shared.index.lock().is_empty() {
+                if is_other && std::mem::take(&mut replica.is_discovering) {
                     replica.ask(&id, Question::All);
                 }
             }
