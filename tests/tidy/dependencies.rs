@@ -188,17 +188,10 @@ fn crates_of(folder: &str) -> Vec<Value> {
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
-        [
-            "",
-            "fuzz/",
-            "loom/",
-            "peers/zenoh/",
-            "bridges/kafka/",
-            "bindings/python/",
-        ]
-        .into_iter()
-        .flat_map(crates_of)
-        .collect()
+        ["", "fuzz/", "loom/", "peers/zenoh/", "bridges/kafka/"]
+            .into_iter()
+            .flat_map(crates_of)
+            .collect()
     })
 }
 
