@@ -13,7 +13,7 @@ use zonda::session::Sample;
 use crate::http::{Client, Counts, Guard, Limits as HttpLimits, Server, Serving, Setup, Tls};
 use crate::remote_api::{self, RemoteApi};
 use crate::rest::{self, Reach};
-use crate::values::{number_of, texts_of};
+use crate::values::{limit_of, texts_of};
 use crate::{Running, Service, Start, StartError};
 
 const PLUGIN: &str = "remote_api";
@@ -93,10 +93,6 @@ impl Service for Plugin {
         };
         let tls = secure.map(|config| Tls::load(&config));
         let tls = tls.transpose();
-        let number = |name: &str| {
-            let number = number_of(config, &format!("services/http/limits/{name}"));
-            usize::try_from(number).unwrap_or(usize::MAX)
-        };
         let setup = Setup {
             address,
             // Pages of every origin may use the server, as there, unless some are listed.
@@ -108,8 +104,9 @@ impl Service for Plugin {
                 public: &[],
             },
             limits: HttpLimits {
-                connections: number("connections").min(tokio::sync::Semaphore::MAX_PERMITS),
-                body_bytes: number("body_bytes"),
+                connections: limit_of(config, "connections")
+                    .min(tokio::sync::Semaphore::MAX_PERMITS),
+                body_bytes: limit_of(config, "body_bytes"),
                 ..HttpLimits::default()
             },
             tls: tls.map_err(|text| StartError::Config(format!("`{SECURE}`: {text}")))?,

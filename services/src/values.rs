@@ -33,6 +33,12 @@ pub(crate) fn number_of(config: &Config, key: &str) -> u64 {
     json.parse().unwrap_or(u64::MAX)
 }
 
+/// Returns a bound below `services/http/limits`.
+pub(crate) fn limit_of(config: &Config, name: &str) -> usize {
+    let number = number_of(config, &format!("services/http/limits/{name}"));
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 /// Returns the address of a key; `None` if it is not set.
 ///
 /// # Errors

@@ -200,10 +200,11 @@ impl<H> MatchingListener<H> {
         self.listening.cancelled()
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
-    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
-    /// Never fails.
-    pub fn undeclare(self) -> Ended {
+    /// Undeclares it, also if it is in the background: no call of the handler begins afterwards. One
+    /// that runs on another thread may still be running; waiting for the returned [`Ended`] waits for
+    /// it. Never fails.
+    pub fn undeclare(mut self) -> Ended {
+        self.set_background(false);
         let ended = self.listening.ended();
         drop(self);
         ended

@@ -225,10 +225,11 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
-    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
-    /// Never fails.
-    pub fn undeclare(self) -> Ended {
+    /// Undeclares it, also if it is in the background: no call of the handler begins afterwards. One
+    /// that runs on another thread may still be running; waiting for the returned [`Ended`] waits for
+    /// it. Never fails.
+    pub fn undeclare(mut self) -> Ended {
+        self.set_background(false);
         let ended = match &self.entry {
             SubscriberDeclaration::Data(entry) => entry.ended(),
             SubscriberDeclaration::Tokens(_, listening) => listening.ended(),

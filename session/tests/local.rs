@@ -123,6 +123,37 @@ fn a_background_subscriber_lives_as_long_as_its_session() {
 }
 
 #[test]
+fn undeclaring_ends_what_is_in_the_background() {
+    let session = alone();
+    let held = Arc::new(());
+    let (here, there, beside) = (held.clone(), held.clone(), held.clone());
+    let subscriber = session
+        .declare_subscriber("demo")
+        .callback(move |_| drop(here.clone()));
+    let mut subscriber = subscriber.wait().unwrap();
+    let queryable = session
+        .declare_queryable("demo")
+        .callback(move |_| drop(there.clone()));
+    let mut queryable = queryable.wait().unwrap();
+    let publisher = session.declare_publisher("demo").wait().unwrap();
+    let listener = publisher
+        .matching_listener()
+        .callback(move |_| drop(beside.clone()));
+    let mut listener = listener.wait().unwrap();
+    subscriber.set_background(true);
+    queryable.set_background(true);
+    listener.set_background(true);
+    assert_eq!(Arc::strong_count(&held), 4);
+    listener.undeclare().wait().unwrap();
+    subscriber.undeclare().wait().unwrap();
+    queryable.undeclare().wait().unwrap();
+    until("their closures are dropped", || {
+        Arc::strong_count(&held) == 1
+    });
+    assert!(!matched(&publisher));
+}
+
+#[test]
 fn everything_after_a_close_says_closed() {
     let session = alone();
     let clone = session.clone();

@@ -160,25 +160,19 @@ pub trait Finish {
 
 /// Ends of entities that have a method for it.
 macro_rules! finishes {
-    ($($(#$background:tt)? $entity:ty: $end:ident),+ $(,)?) => {$(
+    ($($entity:ty: $end:ident),+ $(,)?) => {$(
         impl Finish for $entity {
-            #[allow(unused_mut)]
-            fn finish(mut self) {
-                $(finishes!(@end self $background);)?
+            fn finish(self) {
                 let _ = self.$end();
             }
         }
     )+};
-    // an entity that outlives its object ends only if it need not
-    (@end $entity:ident $background:tt) => {
-        $entity.set_background(false);
-    };
 }
 
 finishes! {
-    #background zonda::pubsub::Subscriber<()>: undeclare,
-    #background zonda::query::Queryable<()>: undeclare,
-    #background zonda::matching::MatchingListener<()>: undeclare,
+    zonda::pubsub::Subscriber<()>: undeclare,
+    zonda::query::Queryable<()>: undeclare,
+    zonda::matching::MatchingListener<()>: undeclare,
     zonda::scouting::Scout<()>: stop,
     zonda::ext::AdvancedSubscriber<()>: undeclare,
     zonda::ext::SampleMissListener<()>: undeclare,

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use zonda::Config;
 
 use super::counts::Counts;
-use crate::values::number_of;
+use crate::values::limit_of;
 use crate::{Sessions, Start};
 
 /// Bounds of what a client may take.
@@ -25,10 +25,7 @@ pub(super) struct Limits {
 
 impl Limits {
     fn read(config: &Config) -> Limits {
-        let count = |name: &str| {
-            let number = number_of(config, &format!("services/http/limits/{name}"));
-            usize::try_from(number).unwrap_or(usize::MAX)
-        };
+        let count = |name| limit_of(config, name);
         Limits {
             sessions: count("remote_sessions").min(Semaphore::MAX_PERMITS),
             message_bytes: count("body_bytes"),

@@ -158,10 +158,7 @@ impl Shared {
                 client.may_send(&self.session, MessageKind::Delete, key)?;
                 published(self.session.delete(selection.key).outcome().await)
             }
-            _ => {
-                let text = format!("this method is none of {METHODS}\n");
-                Ok((StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, METHODS)], text).into_response())
-            }
+            _ => Ok(no_such_method()),
         }
     }
 
@@ -336,6 +333,12 @@ impl Shared {
         events.begin_with(samples.filter(is_new));
         Ok(event_stream(events, lasting))
     }
+}
+
+/// Returns the answer to a method that no key has.
+pub(super) fn no_such_method() -> Response {
+    let text = format!("this method is none of {METHODS}\n");
+    (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, METHODS)], text).into_response()
 }
 
 /// Returns the client of a request.

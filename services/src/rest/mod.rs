@@ -30,7 +30,7 @@ use crate::http::{Counts, Server, Serving};
 #[cfg(feature = "remote-api")]
 use crate::remote_api::{self, RemoteApi, is_upgrade, open};
 use crate::{Running, Service, Start, StartError, metrics};
-use answer::{Shared, accepted, answer, fresh, room_for_bodies};
+use answer::{Shared, accepted, answer, fresh, no_such_method, room_for_bodies};
 use events::Hub;
 use settings::Settings;
 
@@ -151,7 +151,10 @@ async fn index(method: Method, headers: HeaderMap) -> Response {
         Method::GET | Method::HEAD if accepted(&headers) == "text/html" => page::index(),
         Method::GET | Method::HEAD => INDEX.into_response(),
         Method::OPTIONS => StatusCode::OK.into_response(),
-        _ => (StatusCode::NOT_FOUND, "there is no key here\n").into_response(),
+        Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
+            (StatusCode::NOT_FOUND, "there is no key here\n").into_response()
+        }
+        _ => no_such_method(),
     }
 }
 

@@ -11,7 +11,7 @@ use zonda::Config;
 
 use crate::StartError;
 use crate::http::{Client, Credentials, Guard, Limits, ReadCredentials, Setup, Tls};
-use crate::values::{address_of, is_true, number_of, text_of, texts_of};
+use crate::values::{address_of, is_true, limit_of, number_of, text_of, texts_of};
 
 const LISTEN: &str = "services/http/listen";
 pub(crate) const HOSTS: &str = "services/http/hosts";
@@ -88,14 +88,14 @@ impl Settings {
             is_closed,
         };
         reach.check(config)?;
-        let number = |name: &str| number_of(config, &format!("services/http/limits/{name}"));
-        let count = |name: &str| usize::try_from(number(name)).unwrap_or(usize::MAX);
+        let count = |name| limit_of(config, name);
         let default = config.settings().query_timeout;
         let limits = Limits {
             connections: count("connections").min(tokio::sync::Semaphore::MAX_PERMITS),
             lasting: count("event_clients").min(tokio::sync::Semaphore::MAX_PERMITS),
             body_bytes: count("body_bytes"),
-            answer: Duration::from_millis(number("answer_ms")).min(default),
+            answer: Duration::from_millis(number_of(config, "services/http/limits/answer_ms"))
+                .min(default),
         };
         // Under the reference's key, pages of every origin may use the server, as there.
         let listed = |list: &str| match texts_of(config, list) {
@@ -280,7 +280,7 @@ pub(crate) fn refuse_rules(config: &Config, key: &str) -> Result<(), StartError>
     match config.settings().access_enabled {
         false => Ok(()),
         true => Err(StartError::Config(format!(
-            "`{key}`: the rules of `access_control` do not decide about remote sessions; remove the key, or set              `access_control/enabled` to false"
+            "`{key}`: the rules of `access_control` do not decide about remote sessions; remove the key, or set `access_control/enabled` to false"
         ))),
     }
 }

@@ -192,10 +192,11 @@ impl<H> Queryable<H> {
         self.entry.panics()
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
-    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
-    /// Never fails.
-    pub fn undeclare(self) -> Ended {
+    /// Undeclares it, also if it is in the background: no call of the handler begins afterwards. One
+    /// that runs on another thread may still be running; waiting for the returned [`Ended`] waits for
+    /// it. Never fails.
+    pub fn undeclare(mut self) -> Ended {
+        self.set_background(false);
         let ended = self.entry.ended();
         drop(self);
         ended
