@@ -2,9 +2,7 @@
 //! Random messages against the reference's own codec: their bytes decode here to the same fields, our bytes
 //! decode there to the same message. A failure prints the bytes, which reproduce it.
 
-mod dice;
-
-use dice::Dice;
+use crate::dice::Dice;
 use proptest::prelude::*;
 use serde_json::Value;
 use zenoh_buffers::{ZSlice, writer::HasWriter};

@@ -2,13 +2,11 @@
 //! Key expressions against two oracles: the reference's own library, and the rules as naive recursion. Small universes
 //! are compared exhaustively, larger keys at random; then the algebra every such relation must obey.
 
-mod key_expr_oracle;
-
 use proptest::prelude::*;
 use zenoh_keyexpr::{OwnedKeyExpr, keyexpr};
 use zonda_codec::key_expr::{canonize, includes, intersects, literal_prefix, validate};
 
-use key_expr_oracle as oracle;
+use crate::key_expr_oracle as oracle;
 
 /// Compares both relations with both oracles.
 fn compare(a: &str, b: &str) {

@@ -4,8 +4,6 @@
 
 #![cfg(unix)]
 
-mod served;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +11,7 @@ use std::path::PathBuf;
 
 use zonda::{Config, Wait};
 
-use served::{Answer, SOON, Served, alone_with, ask, started_on};
+use crate::served::{Answer, SOON, Served, alone_with, ask, started_on};
 
 /// Headers of users, with the password or token `x`.
 const ANN: &str = "Authorization: Basic YW5uOng=";
@@ -166,7 +164,7 @@ fn credentials_are_read_again_and_a_bad_file_keeps_the_old_ones() {
     let config = Config::peer()
         .with("services/http/listen", "'127.0.0.1:0'")
         .with("services/http/auth/dictionary_file", &format!("{users:?}"));
-    let served = served::started(&config).unwrap();
+    let served = crate::served::started(&config).unwrap();
     let status = |user: &str| ask(&served, "PUT /demo/a", &[user], "").status;
     assert_eq!((status(ANN), status(BOB)), (200, 401));
     std::fs::write(&users, "no colon\n").unwrap();

@@ -2,15 +2,13 @@
 
 //! Events over HTTP, as browsers and as clients that never read get them.
 
-mod served;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
 use zonda::{Config, Wait};
 
-use served::{SOON, Served, ask, count, started, until};
+use crate::served::{SOON, Served, ask, count, started, until};
 
 fn config() -> Config {
     Config::peer().with("services/http/listen", "'127.0.0.1:0'")

@@ -2,8 +2,6 @@
 
 //! Requests that are wrong on purpose: each gets a status and a counter, and later ones are served.
 
-mod served;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
@@ -11,7 +9,7 @@ use std::time::Instant;
 use zonda::Config;
 use zonda_services::http::BODY_TIME;
 
-use served::{SOON, Served, ask, count, exchange, started, status, until};
+use crate::served::{SOON, Served, ask, count, exchange, started, status, until};
 
 fn serve() -> Served {
     let config = Config::peer().with("services/http/listen", "'127.0.0.1:0'");

@@ -2,8 +2,6 @@
 
 //! The metrics service, as scrapers and as hostile clients see it.
 
-mod served;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
@@ -12,7 +10,7 @@ use zonda::Config;
 use zonda_services::http::{CONNECTIONS_MAX, HEAD_TIME};
 use zonda_services::{StartError, start_all};
 
-use served::{SOON, Served, alone, exchange, get, started, status};
+use crate::served::{SOON, Served, alone, exchange, get, started, status};
 
 /// Number of slow clients; both ends are in this process, which may have 1024 descriptors.
 const CLIENTS: usize = 400;

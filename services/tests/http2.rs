@@ -2,8 +2,6 @@
 
 //! HTTP/2: the same routes and limits, for clients that choose it.
 
-mod served;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -16,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use zonda::{Config, Wait};
 use zonda_services::http::{BODY_TIME, HEAD_TIME, STREAMS_MAX};
 
-use served::{SOON, Served, ask, count, started, until};
+use crate::served::{SOON, Served, ask, count, started, until};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const BODY_BYTES: usize = 1000;

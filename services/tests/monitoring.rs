@@ -2,14 +2,12 @@
 
 //! The dashboard and the alert rules in `packaging/monitoring`, beside the metrics of a router.
 
-mod served;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonda::{Config, Wait};
 use zonda_services::{Running, start_all};
 
-use served::{SOON, get, sharing};
+use crate::served::{SOON, get, sharing};
 
 const DASHBOARD: &str = include_str!("../../packaging/monitoring/zonda-dashboard.json");
 const ALERTS: &str = include_str!("../../packaging/monitoring/zonda-alerts.yml");

@@ -2,12 +2,10 @@
 
 //! The description of the REST interface, against what the server accepts.
 
-mod served;
-
 use serde_json::Value;
 use zonda::{Config, Wait};
 
-use served::{Answer, Served, ask, started};
+use crate::served::{Answer, Served, ask, started};
 
 const METHODS: [&str; 8] = [
     "get", "head", "post", "put", "patch", "delete", "options", "trace",

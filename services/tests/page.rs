@@ -4,8 +4,6 @@
 
 #![cfg(unix)]
 
-mod served;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 use zonda::{Config, Wait};
 
-use served::{Answer, SOON, Served, ask, started, started_on, until};
+use crate::served::{Answer, SOON, Served, ask, started, started_on, until};
 
 const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
 
@@ -136,7 +134,11 @@ fn updates_count_drops_by_reason() {
     let rules = "{enabled: true, default_permission: 'allow', \
         rules: [{id: 'closed', permission: 'deny', messages: ['put'], key_exprs: ['demo/closed']}], \
         subjects: [{id: 'all'}], policies: [{rules: ['closed'], subjects: ['all']}]}";
-    let served = started_on(&config(), served::alone_with("access_control", rules)).unwrap();
+    let served = started_on(
+        &config(),
+        crate::served::alone_with("access_control", rules),
+    )
+    .unwrap();
     let mut page = Page::open(&served);
     assert_eq!(page.next()["drops"], serde_json::json!([]));
     assert_eq!(ask(&served, "PUT /demo/closed", &[], "x").status, 403);

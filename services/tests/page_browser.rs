@@ -4,8 +4,6 @@
 //! `chromedriver` is installed. Elsewhere the test prints a line and passes. With `ZONDA_SHOTS`,
 //! screenshots go to that directory.
 
-mod served;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use zonda::{Config, Wait};
 
-use served::started;
+use crate::served::started;
 
 /// A limit for steps of a browser on a busy machine.
 const LATE: Duration = Duration::from_secs(60);

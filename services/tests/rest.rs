@@ -2,8 +2,6 @@
 
 //! Keys over HTTP: queries, publications, and what browsers and curl get.
 
-mod served;
-
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,7 +10,7 @@ use zonda::sample::{Sample, SampleKind};
 use zonda::{Config, Wait};
 use zonda_services::StartError;
 
-use served::{SOON, Served, ask, started};
+use crate::served::{SOON, Served, ask, started};
 
 fn config() -> Config {
     Config::peer().with("services/http/listen", "'127.0.0.1:0'")
