@@ -32,7 +32,12 @@ impl Surroundings {
     }
 
     fn start(&self, settings: StorageSettings, store: Box<dyn Store>) -> Result<Storage, String> {
-        let storage = Storage::declare(settings, &self.session)?;
+        let mut storage = Storage::declare(settings, &self.session, None)?;
+        self.run(&mut storage, store)?;
+        Ok(storage)
+    }
+
+    fn run(&self, storage: &mut Storage, store: Box<dyn Store>) -> Result<(), String> {
         storage.run(store, &self.session, &self.answers)
     }
 }
@@ -199,10 +204,10 @@ fn replace(
         (store, _) => Ok(store),
     };
     let declared = opened.and_then(|opened| {
-        let storage = Storage::declare(settings.clone(), &by.session)?;
+        let storage = Storage::declare(settings.clone(), &by.session, Some(&now))?;
         Ok((opened, storage))
     });
-    let (opened, next) = match declared {
+    let (opened, mut next) = match declared {
         Ok(declared) => declared,
         Err(error) => {
             managed.lock().put(at, now);
@@ -219,17 +224,23 @@ fn replace(
             by.open(&settings)
         }
     };
-    match store.and_then(|store| next.run(store, &by.session, &by.answers)) {
-        Ok(storage) => {
-            managed.lock().put(at, storage);
+    match store.and_then(|store| by.run(&mut next, store)) {
+        Ok(()) => {
+            managed.lock().put(at, next);
             Ok(Former {
                 settings: former,
                 store: left,
             })
         }
         Err(error) => {
-            let again = left.map_or_else(|| by.open(&former), Ok);
-            match again.and_then(|store| by.start(former, store)) {
+            let again = Storage::declare(former, &by.session, Some(&next));
+            let again = again.and_then(|mut again| {
+                next.hand_over();
+                let store = left.map_or_else(|| by.open(&again.settings), Ok)?;
+                by.run(&mut again, store)?;
+                Ok(again)
+            });
+            match again {
                 Ok(storage) => managed.lock().put(at, storage),
                 Err(error) => tracing::error!("{error}; it has stopped"),
             }

@@ -42,14 +42,30 @@ impl Drop for End {
     }
 }
 
+/// A declaration in front of a queue. It stays while a storage takes over the key of another one, as
+/// a message that is under way to a subscriber when it is undeclared is lost.
+struct Entrance<D> {
+    door: Arc<Door>,
+    _declared: D,
+}
+
+/// The queue that an entrance leads to now, and the counters of its storage.
+struct Door(Mutex<(Arc<Queue>, Arc<Counts>)>);
+
+impl Door {
+    fn now(&self) -> (Arc<Queue>, Arc<Counts>) {
+        self.0.lock().clone()
+    }
+}
+
 /// A storage that runs. Dropping it stops it and closes its store.
 pub struct Storage {
     pub settings: StorageSettings,
     pub counts: Arc<Counts>,
     queue: Arc<Queue>,
-    /// `None` once they are undeclared.
-    subscriber: Option<Subscriber<()>>,
-    queryable: Option<Queryable<()>>,
+    /// `None` once this storage takes no more.
+    updates: Option<Arc<Entrance<Subscriber<()>>>>,
+    queries: Option<Arc<Entrance<Queryable<()>>>>,
     digests: Option<Subscriber<()>>,
     aligner: Option<Queryable<()>>,
     /// Returns the store; `None` before it runs, and once it has ended.
@@ -66,38 +82,58 @@ impl Storage {
         volume.open(&settings.options).map_err(named)
     }
 
-    /// Declares a storage, whose queue fills until it runs.
+    /// Declares a storage, whose queue fills until it runs. It takes over what a former one with the
+    /// same key has declared; that one gets no more then.
     ///
     /// # Errors
-    /// The reason in one line, with the name of the storage.
-    pub fn declare(settings: StorageSettings, session: &Session) -> Result<Storage, String> {
+    /// The reason in one line, with the name of the storage; the former one is unchanged.
+    pub fn declare(
+        settings: StorageSettings,
+        session: &Session,
+        former: Option<&Storage>,
+    ) -> Result<Storage, String> {
         let mut storage = Storage {
             settings,
             counts: Arc::default(),
             queue: Arc::default(),
-            subscriber: None,
-            queryable: None,
+            updates: None,
+            queries: None,
             digests: None,
             aligner: None,
             thread: None,
         };
-        let declared = storage.declare_both(session);
+        let declared = storage.declare_all(session, former);
         declared.map_err(|error| format!("storage {}: {error}", storage.settings.name))?;
+        let all = [
+            storage.updates.as_ref().map(|updates| &updates.door),
+            storage.queries.as_ref().map(|queries| &queries.door),
+        ];
+        for door in all.into_iter().flatten() {
+            *door.0.lock() = (Arc::clone(&storage.queue), Arc::clone(&storage.counts));
+        }
+        if let Some(former) = former {
+            former.queue.leave_to(&storage.queue);
+        }
         Ok(storage)
     }
 
-    fn declare_both(&mut self, session: &Session) -> zonda::Result<()> {
-        let key = &self.settings.key;
-        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
-        let queryable = session
-            .declare_queryable(key)
-            .complete(self.settings.complete);
-        let queryable = queryable.callback(move |query| ask(&queue, &counts, Job::Query(query)));
-        self.queryable = Some(queryable.wait()?);
-        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
-        let subscriber = session.declare_subscriber(key);
-        let subscriber = subscriber.callback(move |sample| keep(&queue, &counts, sample));
-        self.subscriber = Some(subscriber.wait()?);
+    fn declare_all(&mut self, session: &Session, former: Option<&Storage>) -> zonda::Result<()> {
+        let settings = &self.settings;
+        let former = former.filter(|former| former.settings.key == settings.key);
+        let door = || {
+            let to = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+            Arc::new(Door(Mutex::new(to)))
+        };
+        let same = former.filter(|former| former.settings.complete == settings.complete);
+        let queries = match same.and_then(|former| former.queries.clone()) {
+            Some(queries) => queries,
+            None => ask_through(door(), settings, session)?,
+        };
+        let updates = match former.and_then(|former| former.updates.clone()) {
+            Some(updates) => updates,
+            None => keep_through(door(), settings, session)?,
+        };
+        (self.queries, self.updates) = (Some(queries), Some(updates));
         match self.settings.replication {
             Some(eras) => self.declare_replica(session, self.settings.fingerprint(&eras)),
             None => Ok(()),
@@ -129,16 +165,22 @@ impl Storage {
         Ok(())
     }
 
+    /// Ends one that does not run, and gives what has arrived to the one that took over its
+    /// declarations.
+    pub fn hand_over(self) {
+        self.queue.hand_over();
+    }
+
     /// Begins to work on a store.
     ///
     /// # Errors
-    /// The reason in one line, with the name of the storage, which is stopped then.
+    /// The reason in one line, with the name of the storage, which does not run then.
     pub fn run(
-        mut self,
+        &mut self,
         store: Box<dyn Store>,
         session: &Session,
         answers: &Arc<Answers>,
-    ) -> Result<Storage, String> {
+    ) -> Result<(), String> {
         let settings = &self.settings;
         let name = settings.name.clone();
         let prefix = format!("storage {name}");
@@ -172,7 +214,7 @@ impl Storage {
         };
         let thread = std::thread::Builder::new().name("zonda-storage".into());
         self.thread = Some(thread.spawn(run).map_err(|e| named(&e))?);
-        Ok(self)
+        Ok(())
     }
 
     /// Begins to index what a store has, and to align it.
@@ -209,8 +251,8 @@ impl Storage {
     }
 
     fn finish(&mut self) -> Option<Box<dyn Store>> {
-        self.subscriber = None;
-        self.queryable = None;
+        self.updates = None;
+        self.queries = None;
         self.digests = None;
         self.aligner = None;
         self.queue.close();
@@ -248,6 +290,39 @@ fn refuse_all(queue: &Queue) {
     while queue.take(&mut left, None) {
         left.refuse(STOPPED);
     }
+}
+
+/// Declares the queryable of a storage.
+fn ask_through(
+    door: Arc<Door>,
+    settings: &StorageSettings,
+    session: &Session,
+) -> zonda::Result<Arc<Entrance<Queryable<()>>>> {
+    let queryable = session.declare_queryable(&settings.key);
+    let queryable = queryable.complete(settings.complete);
+    let to = Arc::clone(&door);
+    let queryable = queryable.callback(move |query| {
+        let (queue, counts) = to.now();
+        ask(&queue, &counts, Job::Query(query));
+    });
+    let _declared = queryable.wait()?;
+    Ok(Arc::new(Entrance { door, _declared }))
+}
+
+/// Declares the subscriber of a storage.
+fn keep_through(
+    door: Arc<Door>,
+    settings: &StorageSettings,
+    session: &Session,
+) -> zonda::Result<Arc<Entrance<Subscriber<()>>>> {
+    let subscriber = session.declare_subscriber(&settings.key);
+    let to = Arc::clone(&door);
+    let subscriber = subscriber.callback(move |sample| {
+        let (queue, counts) = to.now();
+        keep(&queue, &counts, sample);
+    });
+    let _declared = subscriber.wait()?;
+    Ok(Arc::new(Entrance { door, _declared }))
 }
 
 /// Queues a sample. A full queue makes the link of a publisher wait, unless the publisher has asked
