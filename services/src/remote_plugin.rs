@@ -40,11 +40,7 @@ impl Service for Plugin {
     }
 
     fn is_wanted(&self, config: &Config) -> Result<bool, StartError> {
-        let is_wanted = address(config)?.is_some();
-        if is_wanted {
-            rest::refuse_rules(config, PORT)?;
-        }
-        Ok(is_wanted)
+        Ok(address(config)?.is_some())
     }
 
     fn is_required(&self, config: &Config) -> bool {

@@ -43,7 +43,7 @@ const RULES: &str = "{
         {rules: ['look'], subjects: ['monitor']},
     ]}";
 
-fn private_file(name: &str, text: &str) -> PathBuf {
+pub fn private_file(name: &str, text: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("zonda-access-{name}-{}", std::process::id()));
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -27,7 +27,12 @@ struct Served {
 
 impl Served {
     async fn start(config: Config) -> Served {
-        let own = Config::peer().listen(["tcp/127.0.0.1:0"]);
+        Served::start_on(Config::peer(), config).await
+    }
+
+    /// Starts the services on a node of its own configuration.
+    async fn start_on(own: Config, config: Config) -> Served {
+        let own = own.listen(["tcp/127.0.0.1:0"]);
         let own = own.with("scouting/multicast/enabled", "false");
         let node = Node::open(own).await.unwrap();
         let of_services = node.clone();
@@ -94,6 +99,17 @@ impl Client {
         Client { socket, number: 0 }
     }
 
+    /// Opens a session of a user with the password `x`, in base64 with the name.
+    #[cfg(unix)]
+    async fn open_as(address: SocketAddr, user: &str) -> Client {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut request = format!("ws://{address}/").into_client_request().unwrap();
+        let value = format!("Basic {user}").parse().unwrap();
+        request.headers_mut().insert("authorization", value);
+        let (socket, _) = client_async(request, stream).await.unwrap();
+        Client { socket, number: 0 }
+    }
+
     async fn send(&mut self, bytes: &[u8]) {
         let message = Message::Binary(bytes.to_vec().into());
         self.socket.send(message).await.unwrap();
@@ -153,6 +169,17 @@ fn put(key: &str, payload: &[u8]) -> Vec<u8> {
     assert!(payload.len() < 128);
     let head = [text(key), vec![payload.len() as u8], payload.to_vec()].concat();
     [&head[..], &[0, 0, 0, 0, 0, 0xa5]].concat()
+}
+
+/// A declaration with a number, without the kind.
+fn entity(id: u8, key: &str, more: &[u8]) -> Vec<u8> {
+    [&[id, 0, 0, 0], &text(key)[..], more].concat()
+}
+
+/// A get on a key with a limit of 10 s, without the kind: no parameters, no value, default service.
+fn get(id: u8, key: &str) -> Vec<u8> {
+    let more = [&[0, 0, 0, 0, 0xa5, 0x10], &10_000_u32.to_le_bytes()[..]].concat();
+    entity(id, key, &more)
 }
 
 const OK: u8 = 1;
@@ -215,15 +242,7 @@ async fn queries_pass_both_ways_and_end() {
     let answering = served.session.declare_queryable("demo/r");
     let answering = answering.callback(|query| query.reply("demo/r", "yes").wait().unwrap());
     let _answering = answering.await.unwrap();
-    let get = [
-        &9_u32.to_le_bytes()[..],
-        &text("demo/r"),
-        &[0, 0, 0, 0, 0xa5, 0x10],
-    ]
-    .concat();
-    client
-        .tell(18, &[&get[..], &10_000_u32.to_le_bytes()].concat())
-        .await;
+    client.tell(18, &get(9, "demo/r")).await;
     let reply = client.next().await;
     let body = [&text("demo/r")[..], &text("yes")].concat();
     assert_eq!(
@@ -255,15 +274,7 @@ async fn bad_requests_are_errors_and_the_session_goes_on() {
     assert_eq!(client.ask(9, &[1, 0, 0, 0]).await.0, OK);
     assert_eq!(client.ask(8, &token(4, "demo/alive")).await.0, OK);
     // A get on a key that is none ends, too.
-    let get = [
-        &9_u32.to_le_bytes()[..],
-        &text("a//b"),
-        &[0, 0, 0, 0, 0xa5, 0x10],
-    ]
-    .concat();
-    client
-        .tell(18, &[&get[..], &10_000_u32.to_le_bytes()].concat())
-        .await;
+    client.tell(18, &get(9, "a//b")).await;
     assert_eq!(client.next().await[..6], [7, 9, 0, 0, 0, 0]);
     assert_eq!(client.next().await, [8, 9, 0, 0, 0]);
     served.stop().await;
@@ -365,5 +376,144 @@ async fn the_configuration_of_the_reference_starts_a_server() {
     assert_eq!(client.ask(25, &[]).await.0, 0);
     let (kind, info) = client.ask(12, &[]).await;
     assert_eq!((kind, info.len()), (4, 19));
+    served.stop().await;
+}
+
+/// Rules that allow a user everything below `demo/open`, and to look for more.
+#[cfg(unix)]
+const RULES: &str = "{
+    enabled: true, default_permission: 'deny',
+    rules: [
+        {id: 'open', permission: 'allow', flows: ['ingress', 'egress'], key_exprs: ['demo/open/**'],
+         messages: ['put', 'delete', 'query', 'reply', 'declare_queryable', 'liveliness_token']},
+        {id: 'look', permission: 'allow', flows: ['ingress'], key_exprs: ['demo/**'],
+         messages: ['query', 'declare_subscriber', 'liveliness_query',
+                    'declare_liveliness_subscriber']},
+        {id: 'report', permission: 'allow', messages: ['query'], flows: ['ingress'],
+         key_exprs: ['@/**']},
+    ],
+    subjects: [{id: 'ann', usernames: ['ann'], link_protocols: ['http']}],
+    policies: [{rules: ['open', 'look', 'report'], subjects: ['ann']}]}";
+
+#[cfg(unix)]
+const ANN: &str = "YW5uOng=";
+#[cfg(unix)]
+const BOB: &str = "Ym9iOng=";
+
+/// Starts the services on a node with the rules.
+#[cfg(unix)]
+async fn ruled(name: &str) -> Served {
+    let users = crate::access::private_file(name, "ann:x\nbob:x\n");
+    let config = config().with("services/http/auth/dictionary_file", &format!("{users:?}"));
+    let own = Config::peer().with("access_control", RULES);
+    let served = Served::start_on(own, config).await;
+    std::fs::remove_file(users).unwrap();
+    served
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_request_that_the_rules_deny_is_an_error_that_names_the_rule() {
+    let served = ruled("remote-requests").await;
+    let (sender, received) = std::sync::mpsc::channel();
+    let subscriber = served.session.declare_subscriber("demo/**");
+    let subscriber = subscriber.callback(move |sample| {
+        drop(sender.send(sample.key_expr().to_string()));
+    });
+    let _subscriber = subscriber.await.unwrap();
+    let mut bob = Client::open_as(served.address, BOB).await;
+    let mut ann = Client::open_as(served.address, ANN).await;
+    let refused = |answer: (u8, Vec<u8>), key: &str| {
+        let text = String::from_utf8_lossy(&answer.1).into_owned();
+        assert_eq!(answer.0, ERROR, "{key}: {text}");
+        assert!(
+            text.contains("access_control") && text.contains(key),
+            "{text}"
+        );
+    };
+    refused(bob.ask(14, &put("demo/open/a", b"x")).await, "demo/open/a");
+    refused(ann.ask(14, &put("demo/closed", b"x")).await, "demo/closed");
+    let delete = [&text("demo/closed")[..], &[0, 0, 0xa5]].concat();
+    refused(ann.ask(15, &delete).await, "demo/closed");
+    // A publisher is judged by what it publishes.
+    let publisher = entity(1, "demo/closed", &[0, 0, 0, 0xa5]);
+    assert_eq!(ann.ask(0, &publisher).await.0, OK);
+    let body = [1, 0, 0, 0, 1, b'x', 0, 0, 0];
+    refused(ann.ask(16, &body).await, "demo/closed");
+    refused(ann.ask(2, &entity(2, "other/**", &[2])).await, "other/**");
+    refused(
+        ann.ask(4, &entity(3, "demo/closed", &[1, 2])).await,
+        "demo/closed",
+    );
+    refused(
+        ann.ask(8, &entity(4, "demo/closed", &[])).await,
+        "demo/closed",
+    );
+    refused(ann.ask(10, &entity(5, "other/**", &[0])).await, "other/**");
+    // The neighbours of the node are seen by those that may get its report.
+    let report = format!("@/{}/peer", served.session.zid());
+    refused(ann.ask(31, &[]).await, &report);
+    refused(ann.ask(32, &[]).await, &report);
+    // A get that is denied ends with an error.
+    ann.tell(18, &get(9, "other/a")).await;
+    let answer = ann.next().await;
+    assert_eq!(answer[..6], [7, 9, 0, 0, 0, 0]);
+    assert!(String::from_utf8_lossy(&answer).contains("other/a"));
+    assert_eq!(ann.next().await, [8, 9, 0, 0, 0]);
+    assert_eq!(ann.ask(14, &put("demo/open/a", b"x")).await.0, OK);
+    // Of all these, only the last put was published.
+    assert_eq!(received.recv_timeout(SOON).unwrap(), "demo/open/a");
+    assert!(received.try_recv().is_err());
+    served.stop().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_client_gets_no_message_that_the_rules_keep_from_it() {
+    let served = ruled("remote-messages").await;
+    let mut ann = Client::open_as(served.address, ANN).await;
+    // samples
+    assert_eq!(ann.ask(2, &entity(1, "demo/**", &[2])).await.0, OK);
+    for key in ["demo/closed", "demo/open/a"] {
+        served.session.put(key, "x").await.unwrap();
+    }
+    let sample = ann.next().await;
+    assert_eq!(sample[..5], [5, 1, 0, 0, 0]);
+    assert_eq!(sample[5..17], text("demo/open/a"));
+    assert_eq!(ann.ask(3, &[1, 0, 0, 0]).await.0, OK);
+    // liveliness
+    assert_eq!(ann.ask(10, &entity(2, "demo/**", &[0])).await.0, OK);
+    let liveliness = served.session.liveliness();
+    let _closed = liveliness.declare_token("demo/closed").await.unwrap();
+    let _open = liveliness.declare_token("demo/open/t").await.unwrap();
+    assert_eq!(ann.next().await[5..17], text("demo/open/t"));
+    ann.tell(
+        20,
+        &[&entity(3, "demo/**", &[]), &10_000_u32.to_le_bytes()[..]].concat(),
+    )
+    .await;
+    assert_eq!(ann.next().await[6..18], text("demo/open/t"));
+    assert_eq!(ann.next().await, [8, 3, 0, 0, 0]);
+    // replies
+    let queryable = served.session.declare_queryable("demo/*/r");
+    let queryable = queryable.callback(|query| {
+        for key in ["demo/closed/r", "demo/open/r"] {
+            query.reply(key, "x").wait().unwrap();
+        }
+    });
+    let queryable = queryable.await.unwrap();
+    ann.tell(18, &get(4, "demo/*/r")).await;
+    assert_eq!(ann.next().await[6..18], text("demo/open/r"));
+    assert_eq!(ann.next().await, [8, 4, 0, 0, 0]);
+    drop(queryable);
+    // queries
+    assert_eq!(ann.ask(4, &entity(5, "demo/open/q", &[1, 2])).await.0, OK);
+    let replies = served.session.get("demo/*/q").await.unwrap();
+    let replies = tokio::task::spawn_blocking(move || replies.iter().count());
+    assert_eq!(replies.await.unwrap(), 0);
+    let _replies = served.session.get("demo/open/q").await.unwrap();
+    let query = ann.next().await;
+    assert_eq!(query[0], 6);
+    assert_eq!(query[9..21], text("demo/open/q"));
     served.stop().await;
 }

@@ -25,7 +25,7 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
     let mut lines = Vec::new();
     let rules = match args.examine().into_config() {
         Err(problem) => format!("the configuration is not reloaded, the old one stays: {problem}"),
-        Ok(config) => match reload_checked(node, &config) {
+        Ok(config) => match node.reload(&config) {
             Err(error) => format!("the configuration is not reloaded, the old one stays: {error}"),
             Ok(mut reloaded) => {
                 follow(&config, &mut reloaded);
@@ -63,12 +63,6 @@ pub(super) fn reload(node: &Node, services: &[Box<dyn Running>], args: &DaemonAr
     }
     lines.push(format!("SIGHUP: {rules}; {users}"));
     lines
-}
-
-/// Reloads a configuration that its services can run with: some refuse to run beside new rules.
-fn reload_checked(node: &Node, config: &Config) -> Result<Reloaded, String> {
-    zonda_services::check(config).map_err(|error| error.to_string())?;
-    node.reload(config).map_err(|error| error.to_string())
 }
 
 /// Logs as the configuration has it from now on.

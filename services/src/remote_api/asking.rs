@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zonda::Session;
+use zonda::access::MessageKind;
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::key_expr::KeyExpr;
 use zonda::query::{Reply, Selector};
@@ -14,6 +15,7 @@ use super::codec::Writer;
 use super::entities::Entities;
 use super::message::{Question, answer};
 use super::outlet::Outlet;
+use super::rights::Rights;
 
 /// A question that is being answered. Dropping it tells the client that all replies have come.
 pub(super) struct Asked {
@@ -58,74 +60,104 @@ impl Drop for Asked {
     }
 }
 
-/// Asks; the replies go to the client as they come.
-///
-/// # Errors
-/// The question was refused; the client has got the reason.
-pub(super) async fn ask(
-    session: &Session,
-    entities: &Entities,
-    asked: Asked,
-    question: Question,
-) -> Result<(), String> {
-    macro_rules! ask {
-        ($get:expr, $value:expr) => {{
-            let (value, mut get) = ($value, $get);
-            if let Some(payload) = value.payload {
-                get = get.payload(ZBytes::from(payload));
+/// The parts of a remote session that questions need.
+pub(super) struct Asker<'a> {
+    pub session: &'a Session,
+    pub rights: &'a Rights,
+    pub entities: &'a Entities,
+}
+
+impl Asker<'_> {
+    /// Asks; the replies go to the client as they come.
+    ///
+    /// # Errors
+    /// The question was refused; the client has got the reason.
+    pub async fn ask(&self, asked: Asked, question: Question) -> Result<(), String> {
+        let key = match self.permitted(&question) {
+            Ok(key) => key,
+            Err(reason) => {
+                asked.fail(&reason);
+                return Err(reason);
             }
-            if let Some(encoding) = value.encoding {
-                get = get.encoding(encoding);
+        };
+        let rights = self.rights.clone();
+        let kind = match question {
+            Question::Liveliness { .. } => MessageKind::LivelinessToken,
+            Question::Get { .. } | Question::OfQuerier { .. } => MessageKind::Reply,
+        };
+        let take = move |reply: Reply| {
+            if rights.gets_reply(kind, &reply) {
+                asked.reply(&reply);
             }
-            let get = get.attachment(value.attachment);
-            get.callback(move |reply| asked.reply(&reply))
-                .await
-                .map_err(text)
-        }};
-    }
-    let refused = |asked: Asked, reason: String| {
-        asked.fail(&reason);
-        Err(reason)
-    };
-    match question {
-        Question::Get {
-            key,
-            parameters,
-            value,
-            service,
-            asking,
-            timeout,
-        } => {
-            let key = match key_of(&key) {
-                Ok(key) => key,
-                Err(reason) => return refused(asked, reason),
-            };
-            let get = session.get(Selector::owned(key, parameters));
-            let get = get
-                .target(asking.target)
-                .consolidation(asking.consolidation);
-            let get = get.accept_replies(asking.accept).timeout(timeout);
-            let get = get.priority(service.priority).express(service.express);
-            let get = get.congestion_control(service.congestion);
-            ask!(get.allowed_destination(service.locality), value)
+        };
+        macro_rules! ask {
+            ($get:expr, $value:expr) => {{
+                let (value, mut get) = ($value, $get);
+                if let Some(payload) = value.payload {
+                    get = get.payload(ZBytes::from(payload));
+                }
+                if let Some(encoding) = value.encoding {
+                    get = get.encoding(encoding);
+                }
+                let get = get.attachment(value.attachment);
+                get.callback(take).await.map_err(text)
+            }};
         }
-        Question::OfQuerier {
-            querier,
-            parameters,
-            value,
-        } => match entities.querier(querier) {
-            Ok(querier) => ask!(querier.get().parameters(parameters), value),
-            Err(reason) => refused(asked, reason),
-        },
-        Question::Liveliness { key, timeout } => {
-            let key = match key_of(&key) {
-                Ok(key) => key,
-                Err(reason) => return refused(asked, reason),
-            };
-            let get = session.liveliness().get(key).timeout(timeout);
-            get.callback(move |reply| asked.reply(&reply))
-                .await
-                .map_err(text)
+        match question {
+            Question::Get {
+                parameters,
+                value,
+                service,
+                asking,
+                timeout,
+                ..
+            } => {
+                let get = self.session.get(Selector::owned(key, parameters));
+                let get = get
+                    .target(asking.target)
+                    .consolidation(asking.consolidation);
+                let get = get.accept_replies(asking.accept).timeout(timeout);
+                let get = get.priority(service.priority).express(service.express);
+                let get = get.congestion_control(service.congestion);
+                ask!(get.allowed_destination(service.locality), value)
+            }
+            Question::OfQuerier {
+                querier,
+                parameters,
+                value,
+            } => {
+                let get = self.entities.querier(querier)?.get();
+                ask!(get.parameters(parameters), value)
+            }
+            Question::Liveliness { timeout, .. } => {
+                let get = self.session.liveliness().get(key).timeout(timeout);
+                get.callback(take).await.map_err(text)
+            }
+        }
+    }
+
+    /// Returns the key of a question that the client may ask.
+    ///
+    /// # Errors
+    /// There is no such key or querier, or a rule denies the question.
+    fn permitted(&self, question: &Question) -> Result<KeyExpr<'static>, String> {
+        match question {
+            Question::Get { key, value, .. } => {
+                let key = key_of(key)?;
+                self.rights.may_ask(&key, value.payload.is_some())?;
+                Ok(key)
+            }
+            Question::OfQuerier { querier, value, .. } => {
+                let querier = self.entities.querier(*querier)?;
+                let key = querier.key_expr().clone();
+                self.rights.may_ask(&key, value.payload.is_some())?;
+                Ok(key)
+            }
+            Question::Liveliness { key, .. } => {
+                let key = key_of(key)?;
+                self.rights.may_send(MessageKind::LivelinessQuery, &key)?;
+                Ok(key)
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ use super::counts::add;
 use super::message;
 use super::outlet::{self, Waiting};
 use super::remote::Remote;
+use super::rights::Rights;
+use crate::http::Client;
 
 /// Time for a client to send its first message.
 const OPEN_TIME: Duration = Duration::from_secs(10);
@@ -123,12 +125,14 @@ pub(crate) fn open(api: &Arc<RemoteApi>, mut request: Request) -> Response {
         let text = "too many remote sessions are open (services/http/limits/remote_sessions)\n";
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     };
+    let client = request.extensions().get::<Client>().cloned();
+    let client = client.unwrap_or_default();
     let upgrade = hyper::upgrade::on(&mut request);
     let api = Arc::clone(api);
     tokio::spawn(async move {
         // An error means that the client left before the answer.
         if let Ok(upgraded) = upgrade.await {
-            serve(api, upgraded, place).await;
+            serve(api, upgraded, client, place).await;
         }
     });
     let head = [
@@ -140,7 +144,12 @@ pub(crate) fn open(api: &Arc<RemoteApi>, mut request: Request) -> Response {
 }
 
 /// Serves a remote session until it ends.
-async fn serve(api: Arc<RemoteApi>, upgraded: Upgraded, _place: OwnedSemaphorePermit) {
+async fn serve(
+    api: Arc<RemoteApi>,
+    upgraded: Upgraded,
+    client: Client,
+    _place: OwnedSemaphorePermit,
+) {
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)
@@ -164,7 +173,8 @@ async fn serve(api: Arc<RemoteApi>, upgraded: Upgraded, _place: OwnedSemaphorePe
     };
     add(&api.counts.sessions);
     let (out, mut waiting) = outlet::queue(api.limits.waiting_bytes);
-    let mut remote = Remote::new(session, out.clone(), api.limits.declarations);
+    let rights = Rights::new(session.clone(), client);
+    let mut remote = Remote::new(session, rights, out.clone(), api.limits.declarations);
     let end = tokio::select! {
         end = read(&api, &mut stream, &mut remote) => end,
         end = write(&mut sink, &mut waiting) => end,

@@ -15,6 +15,7 @@ mod entities;
 mod message;
 mod outlet;
 mod remote;
+mod rights;
 
 use std::sync::Arc;
 

@@ -5,21 +5,24 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use zonda::access::MessageKind;
 use zonda::bytes::ZBytes;
 use zonda::query::{Query, ReplyKeyExpr};
 use zonda::session::{Link, Transport, ZenohId};
 use zonda::{Session, Wait};
 
 use super::asking::{self, key_of, text};
-use super::codec::Writer;
+use super::codec::{Service, Writer};
 use super::entities::{Entities, Entity, Queries};
 use super::message::answer;
 use super::message::{About, Answer, Change, Declaration, Listening, Message, Request, Sort};
 use super::outlet::Outlet;
+use super::rights::Rights;
 
 /// The state of a client.
 pub(super) struct Remote {
     pub session: Session,
+    rights: Rights,
     pub out: Outlet,
     entities: Entities,
     queries: Queries,
@@ -31,9 +34,10 @@ pub(super) struct Remote {
 
 impl Remote {
     /// Creates the state of a client that has declared nothing yet.
-    pub fn new(session: Session, out: Outlet, count_max: usize) -> Remote {
+    pub fn new(session: Session, rights: Rights, out: Outlet, count_max: usize) -> Remote {
         Remote {
             session,
+            rights,
             out,
             entities: Entities::new(count_max),
             queries: Queries::default(),
@@ -82,30 +86,7 @@ impl Remote {
                 key,
                 change,
                 service,
-            } => {
-                let key = key_of(&key)?;
-                macro_rules! publish {
-                    ($builder:expr) => {
-                        $builder
-                            .attachment(change.value.attachment)
-                            .timestamp(change.timestamp)
-                            .priority(service.priority)
-                            .congestion_control(service.congestion)
-                            .express(service.express)
-                            .reliability(service.reliability)
-                            .allowed_destination(service.locality)
-                            .await
-                            .map_err(text)?
-                    };
-                }
-                match change.value.payload {
-                    Some(payload) => {
-                        let encoding = change.value.encoding.unwrap_or_default();
-                        publish!(self.session.put(key, payload).encoding(encoding));
-                    }
-                    None => publish!(self.session.delete(key)),
-                }
-            }
+            } => self.publish(&key, change, service).await?,
             Request::PublishBy { publisher, change } => self.publish_by(publisher, change).await?,
             Request::Ask { id, question } => {
                 let asked = asking::Asked::new(self.out.clone(), id, Arc::clone(&self.asked));
@@ -114,7 +95,12 @@ impl Remote {
                     asked.fail(reason);
                     return Err(reason.to_owned());
                 }
-                asking::ask(&self.session, &self.entities, asked, question).await?;
+                let by = asking::Asker {
+                    session: &self.session,
+                    rights: &self.rights,
+                    entities: &self.entities,
+                };
+                by.ask(asked, question).await?;
             }
             Request::Answer { query, answer } => self.answer(query, answer).await?,
             Request::Tell(about) => return self.tell(number, about).await.map(Some),
@@ -134,7 +120,10 @@ impl Remote {
         };
         self.entities.check(sort, id)?;
         let key = key_of(key)?;
-        let (session, out) = (&self.session, self.out.clone());
+        if let Some(kind) = judged_as(&what) {
+            self.rights.may_send(kind, &key)?;
+        }
+        let (session, out, rights) = (&self.session, self.out.clone(), self.rights.clone());
         let entity = match what {
             Declaration::Publisher { encoding, service } => {
                 let publisher = session.declare_publisher(key).encoding(encoding);
@@ -149,14 +138,18 @@ impl Remote {
             Declaration::Subscriber(origin) => {
                 let subscriber = session.declare_subscriber(key).allowed_origin(origin);
                 let subscriber = subscriber.callback(move |sample| {
-                    out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
+                    if rights.gets_sample(&sample) {
+                        out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
+                    }
                 });
                 Entity::other(subscriber.await.map_err(text)?)
             }
             Declaration::LivelinessSubscriber { history } => {
                 let subscriber = session.liveliness().declare_subscriber(key);
                 let subscriber = subscriber.history(history).callback(move |sample| {
-                    out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
+                    if rights.gets_token(&sample) {
+                        out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
+                    }
                 });
                 Entity::other(subscriber.await.map_err(text)?)
             }
@@ -164,8 +157,9 @@ impl Remote {
                 let queries = self.queries.clone();
                 let queryable = session.declare_queryable(key).complete(complete);
                 let queryable = queryable.allowed_origin(locality).callback(move |query| {
-                    let message = query_of(id, queries.add(query.clone()), &query);
-                    out.send(message);
+                    if rights.gets_query(&query) {
+                        out.send(query_of(id, queries.add(query.clone()), &query));
+                    }
                 });
                 Entity::other(queryable.await.map_err(text)?)
             }
@@ -213,6 +207,7 @@ impl Remote {
                 Entity::other(listener.await.map_err(text)?)
             }
             Listening::Transports { history } => {
+                self.rights.may_see_neighbours()?;
                 let listener = self.session.info().transport_events_listener();
                 let listener = listener.history(history).callback(move |event| {
                     let message = Writer::new(answer::TRANSPORT_EVENT, None).u32(id);
@@ -221,6 +216,7 @@ impl Remote {
                 Entity::other(listener.await.map_err(text)?)
             }
             Listening::Links { history } => {
+                self.rights.may_see_neighbours()?;
                 let listener = self.session.info().link_events_listener();
                 let listener = listener.history(history).callback(move |event| {
                     let message = Writer::new(answer::LINK_EVENT, None).u32(id);
@@ -233,9 +229,38 @@ impl Remote {
         Ok(())
     }
 
+    async fn publish(&self, key: &str, change: Change, service: Service) -> Result<(), String> {
+        let (key, value) = (key_of(key)?, change.value);
+        self.rights.may_publish(value.payload.is_some(), &key)?;
+        macro_rules! publish {
+            ($builder:expr) => {
+                $builder
+                    .attachment(value.attachment)
+                    .timestamp(change.timestamp)
+                    .priority(service.priority)
+                    .congestion_control(service.congestion)
+                    .express(service.express)
+                    .reliability(service.reliability)
+                    .allowed_destination(service.locality)
+                    .await
+                    .map(drop)
+                    .map_err(text)
+            };
+        }
+        match value.payload {
+            Some(payload) => {
+                let encoding = value.encoding.unwrap_or_default();
+                publish!(self.session.put(key, payload).encoding(encoding))
+            }
+            None => publish!(self.session.delete(key)),
+        }
+    }
+
     async fn publish_by(&self, publisher: u32, change: Change) -> Result<(), String> {
         let publisher = self.entities.publisher(publisher)?;
         let value = change.value;
+        let is_put = value.payload.is_some();
+        self.rights.may_publish(is_put, publisher.key_expr())?;
         match value.payload {
             Some(payload) => {
                 let put = publisher.put(payload).attachment(value.attachment);
@@ -258,11 +283,13 @@ impl Remote {
             Answer::Final => self.queries.remove(number).map(drop),
             Answer::Error { payload, encoding } => {
                 let query = self.queries.get(number)?;
+                self.rights.may_send(MessageKind::Reply, query.key_expr())?;
                 let reply = query.reply_err(payload).encoding(encoding);
                 reply.await.map_err(text)
             }
             Answer::Reply { key, change } => {
                 let (query, key, value) = (self.queries.get(number)?, key_of(&key)?, change.value);
+                self.rights.may_send(MessageKind::Reply, &key)?;
                 let done = match value.payload {
                     Some(payload) => {
                         let reply = query.reply(key, payload).attachment(value.attachment);
@@ -305,16 +332,29 @@ impl Remote {
                 Writer::new(answer::MATCHING_STATUS, number).bool(status.matching())
             }
             About::Transports => {
+                self.rights.may_see_neighbours()?;
                 let all: Vec<Transport> = info.transports().wait().collect();
                 let message = Writer::new(answer::TRANSPORTS, number).length(all.len());
                 all.iter().fold(message, transport)
             }
             About::Links => {
+                self.rights.may_see_neighbours()?;
                 let all: Vec<Link> = info.links().wait().collect();
                 let message = Writer::new(answer::LINKS, number).length(all.len());
                 all.iter().fold(message, link)
             }
         })
+    }
+}
+
+/// Returns the kind of message that rules judge a declaration as; `None` if none is sent for it.
+fn judged_as(what: &Declaration) -> Option<MessageKind> {
+    match what {
+        Declaration::Publisher { .. } | Declaration::Querier { .. } => None,
+        Declaration::Subscriber(_) => Some(MessageKind::DeclareSubscriber),
+        Declaration::LivelinessSubscriber { .. } => Some(MessageKind::DeclareLivelinessSubscriber),
+        Declaration::Queryable { .. } => Some(MessageKind::DeclareQueryable),
+        Declaration::Token => Some(MessageKind::LivelinessToken),
     }
 }
 

@@ -36,7 +36,7 @@ use settings::Settings;
 
 #[cfg(feature = "remote-api")]
 pub(crate) use settings::{
-    ANY, HOSTS, ORIGINS, Reach, USERS, address_of_port, credentials, reader, refuse_rules,
+    ANY, HOSTS, ORIGINS, Reach, USERS, address_of_port, credentials, reader,
 };
 
 const INDEX: &str = "\

@@ -70,7 +70,7 @@ impl Settings {
         };
         let has_remote_api = is_true(config, REMOTE);
         if has_remote_api {
-            allow_remote_api(config)?;
+            allow_remote_api()?;
         }
         let protocol = protocol_of(config);
         let credentials = credentials(config)?;
@@ -259,28 +259,15 @@ fn place(config: &Config) -> Result<Option<(&'static str, SocketAddr)>, StartErr
     Ok(address.flatten().map(|address| (PORT, address)))
 }
 
-/// Refuses a server with the remote API that cannot have it.
+/// Refuses a server with the remote API in a build without it.
 ///
 /// # Errors
-/// This build has none, or there are rules.
-fn allow_remote_api(config: &Config) -> Result<(), StartError> {
+/// This build has none.
+fn allow_remote_api() -> Result<(), StartError> {
     match IS_REMOTE_API_BUILT {
-        true => refuse_rules(config, REMOTE),
+        true => Ok(()),
         false => Err(StartError::Config(format!(
             "`{REMOTE}`: this build has no remote API (cargo feature `remote-api`)"
-        ))),
-    }
-}
-
-/// Refuses remote sessions beside rules of access control, which do not decide about them.
-///
-/// # Errors
-/// There are rules.
-pub(crate) fn refuse_rules(config: &Config, key: &str) -> Result<(), StartError> {
-    match config.settings().access_enabled {
-        false => Ok(()),
-        true => Err(StartError::Config(format!(
-            "`{key}`: the rules of `access_control` do not decide about remote sessions; remove the key, or set `access_control/enabled` to false"
         ))),
     }
 }

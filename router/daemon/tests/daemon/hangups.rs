@@ -421,29 +421,3 @@ fn a_hangup_changes_what_is_logged_and_the_times_of_links() {
         }
     }
 }
-
-/// Rules do not decide about remote sessions, so a reload does not bring them beside these.
-#[cfg(feature = "http")]
-#[test]
-fn a_hangup_brings_no_rules_beside_the_remote_api() {
-    let file = ConfigFile::new("remote");
-    let write = |more: &str| {
-        file.write(&format!(
-            "{{listen: {{endpoints: ['tcp/127.0.0.1:0']}},
-               services: {{http: {{listen: '127.0.0.1:0', remote_api: true}}}}, {more}}}"
-        ));
-    };
-    write("");
-    let mut daemon = Daemon::start(&["-c", &file.path, "--no-multicast-scouting"]);
-    daemon.address();
-    let mut hangups = Hangups::of(&mut daemon);
-    hangups.next(&["nothing new to take over"]);
-    write(
-        "access_control: {enabled: true, default_permission: 'allow', rules: [], subjects: [], policies: []}",
-    );
-    hangups.next(&[
-        "is not reloaded, the old one stays",
-        "services/http/remote_api",
-        "do not decide about remote sessions",
-    ]);
-}
