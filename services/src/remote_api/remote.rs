@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zonda::access::MessageKind;
 use zonda::bytes::ZBytes;
 use zonda::query::{Query, ReplyKeyExpr};
+use zonda::sample::Sample;
 use zonda::session::{Link, Transport, ZenohId};
 use zonda::{Session, Wait};
 
@@ -137,20 +138,13 @@ impl Remote {
             }
             Declaration::Subscriber(origin) => {
                 let subscriber = session.declare_subscriber(key).allowed_origin(origin);
-                let subscriber = subscriber.callback(move |sample| {
-                    if rights.gets_sample(&sample) {
-                        out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
-                    }
-                });
+                let subscriber = subscriber.callback(samples(id, rights, out, Rights::gets_sample));
                 Entity::other(subscriber.await.map_err(text)?)
             }
             Declaration::LivelinessSubscriber { history } => {
                 let subscriber = session.liveliness().declare_subscriber(key);
-                let subscriber = subscriber.history(history).callback(move |sample| {
-                    if rights.gets_token(&sample) {
-                        out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
-                    }
-                });
+                let subscriber = subscriber.history(history);
+                let subscriber = subscriber.callback(samples(id, rights, out, Rights::gets_token));
                 Entity::other(subscriber.await.map_err(text)?)
             }
             Declaration::Queryable { complete, locality } => {
@@ -344,6 +338,20 @@ impl Remote {
                 all.iter().fold(message, link)
             }
         })
+    }
+}
+
+/// Returns the callback of the subscriber `id`, for the samples that its client gets.
+fn samples(
+    id: u32,
+    rights: Rights,
+    out: Outlet,
+    gets: fn(&Rights, &Sample) -> bool,
+) -> impl Fn(Sample) + Send + Sync + 'static {
+    move |sample| {
+        if gets(&rights, &sample) {
+            out.send(Writer::new(answer::SAMPLE, None).u32(id).sample(&sample));
+        }
     }
 }
 
