@@ -40,6 +40,17 @@ pub struct Ended {
     pub err: String,
 }
 
+impl Ended {
+    /// Returns the lines of standard error, without the warning that the other end has closed the
+    /// link: a receiver that has all its samples may end before the sender does.
+    pub fn own_errors(&self) -> Vec<&str> {
+        let lines = self.err.lines();
+        lines
+            .filter(|line| !line.contains(": lost the link to "))
+            .collect()
+    }
+}
+
 /// Runs a program to its end, with nothing on its standard input.
 pub fn run(program: &Path, arguments: &[&str]) -> Ended {
     let mut running = Running::start(program, arguments);

@@ -69,8 +69,8 @@ fn what_is_recorded_is_replayed() {
     for _ in 0..2 {
         let done = run(&zonda(), &replay);
         assert_eq!(
-            (done.code, done.err.as_str()),
-            (Some(0), "published 3 messages")
+            (done.code, done.own_errors()),
+            (Some(0), vec!["published 3 messages"])
         );
         let text = json_line(&mut sub);
         let seen = [

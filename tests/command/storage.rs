@@ -187,8 +187,8 @@ fn an_export_is_replayed() {
         &["replay", &backup, "--fast", "-m", "client", "-e", address],
     );
     assert_eq!(
-        (replayed.code, replayed.err.as_str()),
-        (Some(0), "published 2 messages")
+        (replayed.code, replayed.own_errors()),
+        (Some(0), vec!["published 2 messages"])
     );
     let mut next = || serde_json::from_str::<Value>(&sub.line()).expect("a JSON line");
     let (first, second) = (next(), next());
