@@ -452,8 +452,9 @@ async fn a_request_that_the_rules_deny_is_an_error_that_names_the_rule() {
     refused(ann.ask(10, &entity(5, "other/**", &[0])).await, "other/**");
     // The neighbours of the node are seen by those that may get its report.
     let report = format!("@/{}/peer", served.session.zid());
-    refused(ann.ask(31, &[]).await, &report);
-    refused(ann.ask(32, &[]).await, &report);
+    for kind in [12, 31, 32] {
+        refused(ann.ask(kind, &[]).await, &report);
+    }
     // A get that is denied ends with an error.
     ann.tell(18, &get(9, "other/a")).await;
     let answer = ann.next().await;
@@ -464,6 +465,11 @@ async fn a_request_that_the_rules_deny_is_an_error_that_names_the_rule() {
     // Of all these, only the last put was published.
     assert_eq!(received.recv_timeout(SOON).unwrap(), "demo/open/a");
     assert!(received.try_recv().is_err());
+    // A reload takes effect on the open session.
+    let without = Config::peer().with("access_control", "{enabled: false}");
+    served.node.reload(&without).unwrap();
+    assert_eq!(ann.ask(14, &put("demo/closed", b"x")).await.0, OK);
+    assert_eq!(received.recv_timeout(SOON).unwrap(), "demo/closed");
     served.stop().await;
 }
 

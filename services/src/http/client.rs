@@ -72,6 +72,24 @@ impl Client {
         self.judge(session, Flow::Egress, kind, key)
     }
 
+    /// Checks that it may ask. The node takes a query with a payload on one of its own keys as a
+    /// write, and the session that asks has every right.
+    ///
+    /// # Errors
+    /// A rule denies the query or the write, or no rule allows it.
+    pub fn may_ask(
+        &self,
+        session: &Session,
+        key: &KeyExpr<'_>,
+        has_payload: bool,
+    ) -> Result<(), Denied> {
+        self.may_send(session, MessageKind::Query, key)?;
+        match has_payload && key.as_str().split('/').next() == Some("@") {
+            true => self.may_send(session, MessageKind::Put, key),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that it may read what the node reports on `key`, below its own keys.
     ///
     /// # Errors

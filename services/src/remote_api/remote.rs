@@ -309,6 +309,7 @@ impl Remote {
                 message.timestamp(&self.session.new_timestamp())
             }
             About::Session => {
+                self.rights.may_see_neighbours()?;
                 let routers: Vec<ZenohId> = info.routers_zid().wait().collect();
                 let peers: Vec<ZenohId> = info.peers_zid().wait().collect();
                 let message = Writer::new(answer::SESSION_INFO, number);

@@ -45,16 +45,13 @@ impl Rights {
         self.may_send(kind, key)
     }
 
-    /// Checks that it may ask. The node takes a query with a payload on a key of its own as a write.
+    /// Checks that it may ask.
     ///
     /// # Errors
     /// The rule that denies it, in one line.
     pub fn may_ask(&self, key: &KeyExpr<'_>, has_payload: bool) -> Result<(), String> {
-        self.may_send(MessageKind::Query, key)?;
-        match has_payload && key.as_str().split('/').next() == Some("@") {
-            true => self.may_send(MessageKind::Put, key),
-            false => Ok(()),
-        }
+        let judged = self.client.may_ask(&self.session, key, has_payload);
+        judged.map_err(|denied| denied.to_string())
     }
 
     /// Checks that it may see the neighbours of the node: that it may read what the node reports.
@@ -62,13 +59,9 @@ impl Rights {
     /// # Errors
     /// The rule that denies it, in one line.
     pub fn may_see_neighbours(&self) -> Result<(), String> {
-        match own_key(&self.session, "") {
-            Some(key) => {
-                let judged = self.client.may_read(&self.session, &key);
-                judged.map_err(|denied| denied.to_string())
-            }
-            None => Ok(()),
-        }
+        let key = own_key(&self.session, "").ok_or("the node has no key of its own")?;
+        let judged = self.client.may_read(&self.session, &key);
+        judged.map_err(|denied| denied.to_string())
     }
 
     /// Returns true if it may get a sample of a subscriber.

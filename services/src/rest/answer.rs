@@ -202,11 +202,11 @@ impl Shared {
         body: Body,
     ) -> Result<Response, Refusal> {
         let client = client_of(&parts.extensions);
-        client.may_send(&self.session, MessageKind::Query, &selection.key)?;
+        // The body of a client without the right to ask is not read.
+        client.may_ask(&self.session, &selection.key, false)?;
         let payload = self.body(&parts.headers, body).await?;
-        if !payload.is_empty() && is_admin(&selection.key) {
-            // The node takes it as a write, and the session has every right.
-            client.may_send(&self.session, MessageKind::Put, &selection.key)?;
+        if !payload.is_empty() {
+            client.may_ask(&self.session, &selection.key, true)?;
         }
         let payload = match payload.is_empty() {
             true => None,
@@ -344,11 +344,6 @@ pub(super) fn no_such_method() -> Response {
 /// Returns the client of a request.
 pub(super) fn client_of(extensions: &Extensions) -> Client {
     extensions.get::<Client>().cloned().unwrap_or_default()
-}
-
-/// Returns true if a key is of the admin space.
-fn is_admin(key: &KeyExpr<'_>) -> bool {
-    key.as_str().split('/').next() == Some("@")
 }
 
 /// Returns the place of an answer that is events.
