@@ -235,7 +235,7 @@ fn replace(
         Err(error) => {
             let again = Storage::declare(former, &by.session, Some(&next));
             let again = again.and_then(|mut again| {
-                next.hand_over();
+                next.hand_over(&again);
                 let store = left.map_or_else(|| by.open(&again.settings), Ok)?;
                 by.run(&mut again, store)?;
                 Ok(again)

@@ -3,7 +3,6 @@
 //! The bounded queue in front of a storage.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
@@ -84,8 +83,6 @@ struct State {
     jobs: VecDeque<Job>,
     bytes: usize,
     is_closed: bool,
-    /// The queue that takes what arrives once this one is closed.
-    successor: Option<Arc<Queue>>,
 }
 
 impl State {
@@ -104,23 +101,11 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Adds a job; to the successor, once this one is closed.
+    /// Adds a job.
     ///
     /// # Blocking
     /// While it is full, if `waits`.
     pub fn push(&self, job: Job, waits: bool) -> Pushed {
-        let pushed = self.push_here(job, waits);
-        let Pushed::Closed(job) = pushed else {
-            return pushed;
-        };
-        let successor = self.state.lock().successor.clone();
-        match successor {
-            Some(queue) => queue.push(job, waits),
-            None => Pushed::Closed(job),
-        }
-    }
-
-    fn push_here(&self, job: Job, waits: bool) -> Pushed {
         let bytes = job.bytes();
         let mut state = self.state.lock();
         while !state.is_closed && !state.has_room(bytes) {
@@ -173,32 +158,23 @@ impl Queue {
         !(jobs.0.is_empty() && state.is_closed)
     }
 
-    /// Gives all further jobs to another queue once this one is closed. A callback that runs while its
-    /// subscriber is undeclared gives its sample here.
-    pub fn leave_to(&self, successor: &Arc<Queue>) {
-        self.state.lock().successor = Some(Arc::clone(successor));
-    }
-
-    /// Closes it, and gives what waits in it to its successor, beyond the limits of that one.
-    pub fn hand_over(&self) {
-        let (jobs, successor) = {
+    /// Closes it, and gives what waits in it to another one, beyond the limits of that one.
+    pub fn hand_over(&self, to: &Queue) {
+        let jobs = {
             let mut state = self.state.lock();
             state.is_closed = true;
-            (std::mem::take(&mut state.jobs), state.successor.clone())
+            std::mem::take(&mut state.jobs)
         };
         self.emptied.notify_all();
-        let Some(queue) = successor else {
-            return drop(Jobs(jobs));
-        };
         for job in jobs {
             let bytes = job.bytes();
-            if let Pushed::Closed(job) = queue.add(queue.state.lock(), job, bytes) {
+            if let Pushed::Closed(job) = to.add(to.state.lock(), job, bytes) {
                 job.refuse(STOPPED);
             }
         }
     }
 
-    /// Refuses all further jobs that no successor takes, and wakes everything that waits.
+    /// Refuses all further jobs, and wakes everything that waits.
     pub fn close(&self) {
         self.state.lock().is_closed = true;
         self.filled.notify_all();

@@ -56,6 +56,25 @@ impl Door {
     fn now(&self) -> (Arc<Queue>, Arc<Counts>) {
         self.0.lock().clone()
     }
+
+    /// Adds a job to the queue. A callback that finds the queue closed tries the one of the storage
+    /// that has taken over since.
+    ///
+    /// # Blocking
+    /// While the queue is full, if `waits`.
+    fn push(&self, job: Job, waits: bool) -> (Pushed, Arc<Counts>) {
+        let (mut queue, mut counts) = self.now();
+        let mut pushed = queue.push(job, waits);
+        while let Pushed::Closed(job) = pushed {
+            let (next, its) = self.now();
+            if Arc::ptr_eq(&next, &queue) {
+                return (Pushed::Closed(job), counts);
+            }
+            pushed = next.push(job, waits);
+            (queue, counts) = (next, its);
+        }
+        (pushed, counts)
+    }
 }
 
 /// A storage that runs. Dropping it stops it and closes its store.
@@ -104,34 +123,40 @@ impl Storage {
         };
         let declared = storage.declare_all(session, former);
         declared.map_err(|error| format!("storage {}: {error}", storage.settings.name))?;
-        let all = [
-            storage.updates.as_ref().map(|updates| &updates.door),
-            storage.queries.as_ref().map(|queries| &queries.door),
-        ];
-        for door in all.into_iter().flatten() {
+        let former = storage.with_same_key(former);
+        for door in former.into_iter().flat_map(Storage::doors) {
             *door.0.lock() = (Arc::clone(&storage.queue), Arc::clone(&storage.counts));
-        }
-        if let Some(former) = former {
-            former.queue.leave_to(&storage.queue);
         }
         Ok(storage)
     }
 
+    /// Returns another storage if it has the same key.
+    fn with_same_key<'a>(&self, other: Option<&'a Storage>) -> Option<&'a Storage> {
+        other.filter(|other| other.settings.key == self.settings.key)
+    }
+
+    fn doors(&self) -> impl Iterator<Item = &Door> {
+        let updates = self.updates.iter().map(|updates| &*updates.door);
+        updates.chain(self.queries.iter().map(|queries| &*queries.door))
+    }
+
+    /// Returns a door that leads to the queue.
+    fn door(&self) -> Arc<Door> {
+        let to = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        Arc::new(Door(Mutex::new(to)))
+    }
+
     fn declare_all(&mut self, session: &Session, former: Option<&Storage>) -> zonda::Result<()> {
         let settings = &self.settings;
-        let former = former.filter(|former| former.settings.key == settings.key);
-        let door = || {
-            let to = (Arc::clone(&self.queue), Arc::clone(&self.counts));
-            Arc::new(Door(Mutex::new(to)))
-        };
+        let former = self.with_same_key(former);
         let same = former.filter(|former| former.settings.complete == settings.complete);
         let queries = match same.and_then(|former| former.queries.clone()) {
             Some(queries) => queries,
-            None => ask_through(door(), settings, session)?,
+            None => ask_through(self.door(), settings, session)?,
         };
         let updates = match former.and_then(|former| former.updates.clone()) {
             Some(updates) => updates,
-            None => keep_through(door(), settings, session)?,
+            None => keep_through(self.door(), settings, session)?,
         };
         (self.queries, self.updates) = (Some(queries), Some(updates));
         match self.settings.replication {
@@ -142,11 +167,11 @@ impl Storage {
 
     /// Declares that other replicas are listened to, and answered.
     fn declare_replica(&mut self, session: &Session, print: u64) -> zonda::Result<()> {
-        let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
+        let door = self.door();
         let aligner = session.declare_queryable(aligner_key(&session.zid().to_string(), print));
         let aligner = aligner.allowed_origin(Locality::Remote);
         let aligner = aligner.callback(move |query| {
-            ask(&queue, &counts, Job::Align(Message::Question(query)));
+            ask(&door, Job::Align(Message::Question(query)));
         });
         self.aligner = Some(aligner.wait()?);
         let (queue, counts) = (Arc::clone(&self.queue), Arc::clone(&self.counts));
@@ -165,10 +190,9 @@ impl Storage {
         Ok(())
     }
 
-    /// Ends one that does not run, and gives what has arrived to the one that took over its
-    /// declarations.
-    pub fn hand_over(self) {
-        self.queue.hand_over();
+    /// Ends one that does not run, and gives what has arrived to another one.
+    pub fn hand_over(self, to: &Storage) {
+        self.queue.hand_over(&to.queue);
     }
 
     /// Begins to work on a store.
@@ -302,8 +326,7 @@ fn ask_through(
     let queryable = queryable.complete(settings.complete);
     let to = Arc::clone(&door);
     let queryable = queryable.callback(move |query| {
-        let (queue, counts) = to.now();
-        ask(&queue, &counts, Job::Query(query));
+        ask(&to, Job::Query(query));
     });
     let _declared = queryable.wait()?;
     Ok(Arc::new(Entrance { door, _declared }))
@@ -318,8 +341,7 @@ fn keep_through(
     let subscriber = session.declare_subscriber(&settings.key);
     let to = Arc::clone(&door);
     let subscriber = subscriber.callback(move |sample| {
-        let (queue, counts) = to.now();
-        keep(&queue, &counts, sample);
+        keep(&to, sample);
     });
     let _declared = subscriber.wait()?;
     Ok(Arc::new(Entrance { door, _declared }))
@@ -327,9 +349,10 @@ fn keep_through(
 
 /// Queues a sample. A full queue makes the link of a publisher wait, unless the publisher has asked
 /// for its samples to be dropped.
-fn keep(queue: &Queue, counts: &Counts, sample: Sample) {
+fn keep(door: &Door, sample: Sample) {
     let waits = sample.congestion_control() != CongestionControl::Drop;
-    match queue.push(Job::Sample(sample), waits) {
+    let (pushed, counts) = door.push(Job::Sample(sample), waits);
+    match pushed {
         Pushed::Taken => {}
         Pushed::Full(_) => add(&counts.dropped, 1),
         Pushed::Closed(_) => add(&counts.failures, 1),
@@ -337,10 +360,11 @@ fn keep(queue: &Queue, counts: &Counts, sample: Sample) {
 }
 
 /// Queues a query of an asker or of another replica.
-fn ask(queue: &Queue, counts: &Counts, job: Job) {
-    let pushed = match counts.active.load(Ordering::Relaxed) < ACTIVE_MAX {
-        true => queue.push(job, false),
-        false => Pushed::Full(job),
+fn ask(door: &Door, job: Job) {
+    let (_, counts) = door.now();
+    let (pushed, counts) = match counts.active.load(Ordering::Relaxed) < ACTIVE_MAX {
+        true => door.push(job, false),
+        false => (Pushed::Full(job), counts),
     };
     let (job, reason) = match pushed {
         Pushed::Taken => return,
