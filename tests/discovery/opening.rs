@@ -8,7 +8,7 @@ use zonda::config::WhatAmI;
 use zonda::{Config, Wait};
 
 use crate::namespace::{Network, inside};
-use crate::scene::{endpoint, linked, open, peer, router, told, until};
+use crate::scene::{Tally, endpoint, linked, open, peer, router, told, until};
 
 /// Returns an endpoint that accepts connections and never sends anything.
 fn silent() -> (TcpListener, String) {
@@ -136,4 +136,35 @@ fn opens_in_time(config: &Config) -> bool {
     assert!(linked(&session).contains(&other.zid()));
     session.close().wait().expect("it closes");
     taken <= OPEN_MAX
+}
+
+/// A program that opens a session, puts a value and ends reaches each peer that is there, not only the
+/// one that it is linked to first.
+#[test]
+fn what_a_short_program_puts_reaches_every_peer() {
+    const RUNS: u64 = 20;
+    let name = "opening::what_a_short_program_puts_reaches_every_peer";
+    inside(name, Network::Usual, || {
+        let peers = [(); 4].map(|()| open(Config::peer()));
+        let tallies = peers
+            .each_ref()
+            .map(|peer| Tally::of(peer, "short/program"));
+        until("the peers are a mesh", || {
+            peers
+                .iter()
+                .all(|peer| linked(peer).len() == peers.len() - 1)
+        });
+        for run in 0..RUNS {
+            let session = open(Config::peer());
+            let put = session.put("short/program", run.to_le_bytes().to_vec());
+            put.wait().expect("it is open");
+            session.close().wait().expect("it closes");
+        }
+        for (place, tally) in tallies.iter().enumerate() {
+            let all: Vec<u64> = (0..RUNS).collect();
+            until(&format!("peer {place} has every value"), || {
+                tally.numbers() == all
+            });
+        }
+    });
 }

@@ -125,7 +125,7 @@ impl Node {
             connect::start_connecting(shared, kept);
         }
         if shared.role != WhatAmI::Client {
-            self.await_first_link(is_waited_for).await;
+            self.await_first_links(is_waited_for).await;
         }
         Ok(())
     }

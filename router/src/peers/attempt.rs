@@ -2,8 +2,9 @@
 
 //! Failures of attempts to connect.
 
-use zonda_codec::Endpoint;
+use zonda_codec::{Endpoint, transport::reason::MAX_LINKS};
 use zonda_transport::dial::DialError;
+use zonda_transport::protocol::handshake::HandshakeError;
 
 use crate::peers::reasons::{Refusal, RefusalKind};
 
@@ -20,6 +21,18 @@ pub(crate) enum Attempt {
 }
 
 impl Attempt {
+    /// Returns true if the node refused because it has, or opens, a link to this one.
+    pub(crate) fn is_crossed(&self) -> bool {
+        match self {
+            Attempt::Dial(DialError::Handshake { source, .. }) => match source {
+                HandshakeError::Linked { .. } => true,
+                HandshakeError::Refused { reason } => *reason == MAX_LINKS,
+                _ => false,
+            },
+            Attempt::Dial(_) | Attempt::Known(_) | Attempt::Closed => false,
+        }
+    }
+
     pub(crate) fn kind(&self) -> RefusalKind {
         match self {
             Attempt::Dial(error) => Refusal::from(error).kind,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId, transport::reason::MAX_LINKS};
+use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId};
 use zonda_runtime::with_runtime;
 use zonda_transport::dial::{DialError, DialOptions, open_link_with};
 use zonda_transport::protocol::handshake::HandshakeError;
@@ -57,14 +57,19 @@ pub(crate) async fn connect_to(shared: Arc<Shared>, attempt: scouting::Attempt) 
     if let Some(error) = &failure {
         tracing::debug!("{zid}: {error}");
     }
+    // a node refuses a second link while it opens one
+    let is_crossed = failure.as_ref().is_some_and(Attempt::is_crossed);
     // record the result, and let the next candidates begin
     let mut state = shared.state.lock();
     if let Some(error) = failure {
         state.peers.discovery.last_failure = Some(error.to_string());
     }
-    let is_linked = state.peers.link_to(&zid) == Link::Up;
+    let link = match state.peers.link_to(&zid) {
+        Link::None if is_crossed => Link::Coming,
+        link => link,
+    };
     let candidates = &mut state.peers.discovery.candidates;
-    candidates.ended(&zid, is_linked, Instant::now());
+    candidates.ended(&zid, link, Instant::now());
     drop(state);
     // the admission of a link of that node may wait for this
     shared.changed.notify(usize::MAX);
@@ -110,23 +115,29 @@ fn note_tried(shared: &Shared, zid: &ZenohId, locator: &Locator, dialed: &Result
         // the node has said goodbye since, so no neighbour is to blame
         Err(_) if candidates.has_left(zid) => Outcome::Declined,
         Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
-        Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
-            HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
-            HandshakeError::Linked { .. } => Outcome::Declined,
-            HandshakeError::Refused { reason } if *reason == MAX_LINKS => Outcome::Declined,
-            _ => Outcome::Failed,
-        },
+        Err(failure) if failure.is_crossed() => Outcome::Declined,
+        Err(Attempt::Dial(DialError::Handshake {
+            source: HandshakeError::WrongId { found, .. },
+            ..
+        })) => Outcome::Other(*found),
         Err(_) => Outcome::Failed,
     };
     candidates.tried(locator, outcome, Instant::now());
 }
 
 impl State {
-    /// Returns true if some link can be used: its peer has sent its declarations, if they are
-    /// awaited.
-    pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
-        let mut faces = self.faces.iter().filter(|(_, face)| !face.is_group());
-        faces.any(|(face, _)| !awaits_declarations || self.table.has_declared_all(*face))
+    /// Returns true if there is a link, and no more are to be expected soon: each neighbour has sent
+    /// its declarations, if they are awaited, and each node that was found has been tried.
+    ///
+    /// A peer hears of the others from the first one it is linked to. A program that puts a value
+    /// and ends would miss those that it is not linked to yet.
+    fn has_settled(&self, awaits_declarations: bool) -> bool {
+        let faces = || self.faces.iter().filter(|(_, face)| !face.is_group());
+        let has_declared = |face| !awaits_declarations || self.table.has_declared_all(face);
+        let candidates = &self.peers.discovery.candidates;
+        faces().next().is_some()
+            && faces().all(|(face, _)| has_declared(*face))
+            && !candidates.expects_links(Instant::now(), |zid| self.peers.link_to(zid))
     }
 }
 
@@ -160,8 +171,9 @@ impl Node {
         })
     }
 
-    /// Waits briefly for the first usable link, if there is reason to expect one.
-    pub(crate) async fn await_first_link(&self, awaits_endpoints: bool) {
+    /// Waits briefly for a usable link to each node that is found at once, if there is reason to
+    /// expect one.
+    pub(crate) async fn await_first_links(&self, awaits_endpoints: bool) {
         let shared = &self.shared;
         let settings = &shared.settings;
         let scouting = settings.scouting();
@@ -171,7 +183,7 @@ impl Node {
         }
         let deadline = zonda_runtime::after(scouting.delay);
         let awaits_declarations = settings.open_awaits_declarations;
-        let is_usable = |state: &State| state.has_usable_link(awaits_declarations);
-        shared.wait_until(deadline, is_usable).await;
+        let has_settled = |state: &State| state.has_settled(awaits_declarations);
+        shared.wait_until(deadline, has_settled).await;
     }
 }

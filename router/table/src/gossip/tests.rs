@@ -469,8 +469,8 @@ impl World {
                 if let Some(to) = there {
                     self.connect(at, to);
                 }
-                let now = self.now;
-                self.nodes[at].candidates.ended(&zid, there.is_some(), now);
+                let (link, now) = (there.map_or(Link::None, |_| Link::Up), self.now);
+                self.nodes[at].candidates.ended(&zid, link, now);
             }
             self.deliver();
         }

@@ -118,6 +118,8 @@ struct Candidate {
     state: DialState,
     /// True if it closed a link with Close while an attempt was under way.
     has_left: bool,
+    /// True if the last attempt ended because a link that the node opens is on its way.
+    opens_link: bool,
 }
 
 /// End of a link.
@@ -210,6 +212,7 @@ impl Candidates {
             not_before: now,
             state: DialState::Waiting,
             has_left: false,
+            opens_link: false,
         };
         self.nodes.insert(zid, candidate);
         true
@@ -348,8 +351,8 @@ impl Candidates {
         (node.state == DialState::UnderWay && now < end).then_some(end)
     }
 
-    /// Records the end of an attempt.
-    pub fn ended(&mut self, zid: &ZenohId, is_linked: bool, now: Instant) {
+    /// Records the end of an attempt, and the state of the link to the node afterwards.
+    pub fn ended(&mut self, zid: &ZenohId, link: Link, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
         };
@@ -358,10 +361,11 @@ impl Candidates {
         }
         self.under_way -= 1;
         let has_left = std::mem::take(&mut node.has_left);
-        match is_linked {
-            true => node.link(now),
-            false if has_left => self.forget(zid),
-            false => {
+        node.opens_link = link == Link::Coming;
+        match link {
+            Link::Up => node.link(now),
+            _ if has_left => self.forget(zid),
+            _ => {
                 node.state = DialState::Waiting;
                 self.counts.failures += 1;
                 self.put_off(zid, now);
@@ -425,6 +429,17 @@ impl Candidates {
             .values()
             .filter(|n| n.state == DialState::Waiting);
         waiting.map(|node| node.not_before).min()
+    }
+
+    /// Returns true if a link to some node is to be expected soon: the first attempt at it is under way
+    /// or due, or the node opens one. `link` returns the state of the link to a node.
+    pub fn expects_links(&self, now: Instant, link: impl Fn(&ZenohId) -> Link) -> bool {
+        self.nodes.iter().any(|(zid, node)| match node.state {
+            DialState::UnderWay => node.failures == 0,
+            DialState::Waiting if node.opens_link => link(zid) != Link::Up,
+            DialState::Waiting => node.failures == 0 && node.not_before <= now,
+            DialState::Linked => false,
+        })
     }
 
     /// Returns the number of stored nodes.

@@ -251,7 +251,7 @@ fn one_attempt_at_a_node_at_a_time_and_each_failure_makes_the_next_later() {
         attempts.push((now - begin).as_secs());
         candidates.hear(found(9, WhatAmI::Peer), now);
         assert_eq!(candidates.due(now, nobody), [], "one is under way");
-        candidates.ended(&zid(9), false, now);
+        candidates.ended(&zid(9), Link::None, now);
         if candidates.is_empty() {
             break;
         }
@@ -276,7 +276,7 @@ fn of_two_that_fail_together_the_greater_is_earlier() {
         let mut candidates = Candidates::new(zid(own), CandidateLimits::default());
         candidates.hear(found(other, WhatAmI::Peer), now);
         candidates.due(now, nobody);
-        candidates.ended(&zid(other), false, now);
+        candidates.ended(&zid(other), Link::None, now);
         candidates.deadline().expect("it is tried again") - now
     };
     assert!(pause_of(9, 5) < pause_of(5, 9));
@@ -311,7 +311,7 @@ fn the_lesser_waits_for_its_own_attempt_but_not_for_long() {
     let end = now + Duration::from_millis(500);
     assert_eq!(lesser.waits_for_own_until(&zid(9), now), Some(end));
     assert_eq!(lesser.waits_for_own_until(&zid(9), end), None);
-    lesser.ended(&zid(9), true, now);
+    lesser.ended(&zid(9), Link::Up, now);
     assert_eq!(lesser.waits_for_own_until(&zid(9), now), None, "it ended");
 }
 
@@ -330,7 +330,7 @@ fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
         let mut candidates = candidates(CandidateLimits::default());
         candidates.hear(found(9, WhatAmI::Peer), now);
         candidates.due(now, nobody);
-        candidates.ended(&zid(9), true, now);
+        candidates.ended(&zid(9), Link::Up, now);
         assert_eq!(candidates.deadline(), None);
         let end = now + Duration::from_millis(lasted);
         candidates.lost(&zid(9), parting, end);
@@ -367,7 +367,7 @@ fn nodes_that_come_and_say_goodbye_use_up_no_budget() {
         if number % 2 == 1 {
             assert!(candidates.has_left(&zid(number)));
             candidates.tried(&locator, Outcome::Declined, now);
-            candidates.ended(&zid(number), false, now);
+            candidates.ended(&zid(number), Link::None, now);
         }
         assert!(
             candidates
@@ -398,7 +398,7 @@ fn routers_come_first_and_what_is_linked_or_coming_is_left_alone() {
     };
     let due: Vec<ZenohId> = candidates.due(now, link).iter().map(|a| a.zid).collect();
     assert_eq!(due, [zid(1), zid(2)]);
-    candidates.ended(&zid(1), true, now);
+    candidates.ended(&zid(1), Link::Up, now);
     let due: Vec<ZenohId> = candidates.due(now, nobody).iter().map(|a| a.zid).collect();
     assert_eq!(due, [zid(4)], "it did not come after all");
 }
@@ -466,7 +466,7 @@ proptest! {
                     if is_linked {
                         up.insert(ended, ());
                     }
-                    candidates.ended(&ended, is_linked, now);
+                    candidates.ended(&ended, if is_linked { Link::Up } else { Link::None }, now);
                 }
                 Step::End(..) => {}
                 Step::Lose(number, for_good) => {
@@ -521,7 +521,11 @@ fn attempts(
                     candidates.tried(locator, outcome, now);
                 }
             }
-            candidates.ended(&attempt.zid, is_linked, now);
+            candidates.ended(
+                &attempt.zid,
+                if is_linked { Link::Up } else { Link::None },
+                now,
+            );
         }
     }
     tried
