@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The version of zenoh-c whose interface this is, and the parts of it that are there. The part for
+// shared memory (`Z_FEATURE_SHARED_MEMORY`) is not.
+#pragma once
+
+#define ZENOH_C "1.9.0"
+#define ZENOH_C_MAJOR 1
+#define ZENOH_C_MINOR 9
+#define ZENOH_C_PATCH 0
+#define ZENOH_C_TWEAK 0
+
+#define Z_FEATURE_UNSTABLE_API
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define TARGET_ARCH_X86_64
+#elif defined(__aarch64__) || defined(_M_ARM64)
+#define TARGET_ARCH_AARCH64
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Programs in C, compiled with the headers of the project and linked to the library that cargo built.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Returns the library, which is beside this program or a folder above.
+fn library() -> PathBuf {
+    let program = std::env::current_exe().expect("this program has a path");
+    let folders = program.ancestors().skip(1).take(2);
+    let mut found: Vec<PathBuf> = folders
+        .map(|folder| folder.join("libzenohc.so"))
+        .filter(|path| path.exists())
+        .collect();
+    found.sort_by_key(|path| path.metadata().and_then(|of| of.modified()).ok());
+    found.pop().expect("cargo builds the library for its tests")
+}
+
+fn crate_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Compiles a program and links it; every name that it uses is resolved when it starts.
+fn compile(source: &Path, name: &str) -> PathBuf {
+    let program = scratch(name);
+    let library = library();
+    let folder = library.parent().expect("the library is in a folder");
+    let compiled = Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-g", "-Wl,-z,now", "-I"])
+        .arg(crate_folder().join("include"))
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(folder)
+        .arg(format!("-Wl,-rpath,{}", folder.display()))
+        .args(["-lzenohc", "-lpthread"])
+        .output()
+        .expect("there is a C compiler, which the build of the project needs, too");
+    assert!(compiled.status.success(), "{}", text_of(&compiled));
+    program
+}
+
+fn text_of(output: &Output) -> String {
+    let streams = [&output.stdout, &output.stderr];
+    streams.map(|bytes| String::from_utf8_lossy(bytes)).concat()
+}
+
+fn passes(name: &str) {
+    let program = compile(&crate_folder().join("tests").join(format!("{name}.c")), name);
+    let ran = Command::new("timeout").arg("60").arg(program).output().expect("the program starts");
+    assert!(ran.status.success(), "{name} ended with {}: {}", ran.status, text_of(&ran));
+}
+
+/// Returns the functions that the headers declare.
+fn declared() -> BTreeSet<String> {
+    let header = std::fs::read_to_string(crate_folder().join("include/zenoh_functions.h"));
+    let header = header.expect("the header is there");
+    let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let names = lines.filter_map(|line| {
+        let (before, _) = line.split_once('(')?;
+        let name = before.rsplit([' ', '*']).next()?;
+        (name.starts_with('z') && !line.starts_with(' ')).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+fn every_function_of_the_headers_is_in_the_library() {
+    let declared = declared();
+    assert!(declared.len() > 700, "{} functions are declared", declared.len());
+    let table: String = declared.iter().map(|name| format!("    (void (*)(void)){name},\n")).collect();
+    let source = scratch("all.c");
+    let program = format!(
+        "#include \"zenoh.h\"\nvoid (*volatile functions[])(void) = {{\n{table}}};\nint main(void) {{\n    \
+         return functions[0] == 0;\n}}\n"
+    );
+    std::fs::write(&source, program).expect("the file can be written");
+    let program = compile(&source, "all");
+    let ran = Command::new(program).status().expect("the program starts");
+    assert!(ran.success(), "{ran}");
+}
+
+#[test]
+fn every_function_of_the_library_is_in_the_headers_or_for_shared_memory() {
+    let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output();
+    let symbols = symbols.expect("the tools of the C compiler are there");
+    let symbols = String::from_utf8(symbols.stdout).expect("names are texts");
+    let exported = symbols.lines().filter_map(|line| line.rsplit(' ').next());
+    let exported = exported.filter(|name| ["z_", "zc_", "ze_"].iter().any(|start| name.starts_with(start)));
+    let declared = declared();
+    let is_shared_memory = |name: &str| {
+        ["shm", "alloc_layout", "precomputed_layout", "memory_layout", "chunk_alloc", "ptr_in_segment"]
+            .iter()
+            .any(|part| name.contains(part))
+    };
+    // names of zenoh-c 1.4 to 1.6, which programs of that time are linked to
+    let former = ["z_internal_congestion_control_default_response", "zc_reply_keyexpr_default", "zc_internal_create_transport"];
+    let unknown: Vec<&str> = exported
+        .filter(|name| !declared.contains(*name) && !is_shared_memory(name) && !former.contains(name))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn values_keep_their_rules() {
+    passes("values");
+}
+
+#[test]
+fn sessions_exchange_what_they_promise() {
+    passes("sessions");
+}
+
+#[test]
+fn what_a_sample_shows_stays_where_it_is() {
+    passes("addresses");
+}
