@@ -43,6 +43,18 @@ pub struct Declared {
     key: OwnedKeyExpr,
 }
 
+impl Declared {
+    pub fn new(subscriber: Subscriber<()>) -> Declared {
+        let key = Some(Key::from(subscriber.key_expr().as_str()));
+        Declared { subscriber, key }
+    }
+
+    /// Keeps it declared until its session ends.
+    pub fn set_background(&mut self) {
+        self.subscriber.set_background(true);
+    }
+}
+
 /// Options of [`z_declare_subscriber`].
 #[repr(C)]
 pub struct SubscriberOptions {
@@ -88,8 +100,7 @@ pub extern "C" fn z_declare_background_subscriber(
     options: Option<&SubscriberOptions>,
 ) -> Code {
     answer(|| {
-        let mut declared = declare(session, key, callback, options)?;
-        declared.subscriber.set_background(true);
+        declare(session, key, callback, options)?.set_background();
         Ok(())
     })
 }
@@ -112,10 +123,7 @@ fn declare(
         .callback(move |sample| callback.give(sample.into()))
         .wait()
         .or_fail(GENERIC)?;
-    Ok(Declared {
-        subscriber,
-        key: Some(Key::from(key.as_str())),
-    })
+    Ok(Declared::new(subscriber))
 }
 
 /// Lends the key.
