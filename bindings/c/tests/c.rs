@@ -32,7 +32,15 @@ fn compile(source: &Path, name: &str) -> PathBuf {
     let library = library();
     let folder = library.parent().expect("the library is in a folder");
     let compiled = Command::new("cc")
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-g", "-Wl,-z,now", "-I"])
+        .args([
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-g",
+            "-Wl,-z,now",
+            "-I",
+        ])
         .arg(crate_folder().join("include"))
         .arg(source)
         .arg("-o")
@@ -53,16 +61,30 @@ fn text_of(output: &Output) -> String {
 }
 
 fn passes(name: &str) {
-    let program = compile(&crate_folder().join("tests").join(format!("{name}.c")), name);
-    let ran = Command::new("timeout").arg("60").arg(program).output().expect("the program starts");
-    assert!(ran.status.success(), "{name} ended with {}: {}", ran.status, text_of(&ran));
+    let program = compile(
+        &crate_folder().join("tests").join(format!("{name}.c")),
+        name,
+    );
+    let ran = Command::new("timeout")
+        .arg("60")
+        .arg(program)
+        .output()
+        .expect("the program starts");
+    assert!(
+        ran.status.success(),
+        "{name} ended with {}: {}",
+        ran.status,
+        text_of(&ran)
+    );
 }
 
 /// Returns the functions that the headers declare.
 fn declared() -> BTreeSet<String> {
     let header = std::fs::read_to_string(crate_folder().join("include/zenoh_functions.h"));
     let header = header.expect("the header is there");
-    let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let lines = header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
     let names = lines.filter_map(|line| {
         let (before, _) = line.split_once('(')?;
         let name = before.rsplit([' ', '*']).next()?;
@@ -74,8 +96,15 @@ fn declared() -> BTreeSet<String> {
 #[test]
 fn every_function_of_the_headers_is_in_the_library() {
     let declared = declared();
-    assert!(declared.len() > 700, "{} functions are declared", declared.len());
-    let table: String = declared.iter().map(|name| format!("    (void (*)(void)){name},\n")).collect();
+    assert!(
+        declared.len() > 700,
+        "{} functions are declared",
+        declared.len()
+    );
+    let table: String = declared
+        .iter()
+        .map(|name| format!("    (void (*)(void)){name},\n"))
+        .collect();
     let source = scratch("all.c");
     let program = format!(
         "#include \"zenoh.h\"\nvoid (*volatile functions[])(void) = {{\n{table}}};\nint main(void) {{\n    \
@@ -89,21 +118,41 @@ fn every_function_of_the_headers_is_in_the_library() {
 
 #[test]
 fn every_function_of_the_library_is_in_the_headers_or_for_shared_memory() {
-    let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output();
+    let symbols = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library())
+        .output();
     let symbols = symbols.expect("the tools of the C compiler are there");
     let symbols = String::from_utf8(symbols.stdout).expect("names are texts");
     let exported = symbols.lines().filter_map(|line| line.rsplit(' ').next());
-    let exported = exported.filter(|name| ["z_", "zc_", "ze_"].iter().any(|start| name.starts_with(start)));
+    let exported = exported.filter(|name| {
+        ["z_", "zc_", "ze_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    });
     let declared = declared();
     let is_shared_memory = |name: &str| {
-        ["shm", "alloc_layout", "precomputed_layout", "memory_layout", "chunk_alloc", "ptr_in_segment"]
-            .iter()
-            .any(|part| name.contains(part))
+        [
+            "shm",
+            "alloc_layout",
+            "precomputed_layout",
+            "memory_layout",
+            "chunk_alloc",
+            "ptr_in_segment",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
     };
     // names of zenoh-c 1.4 to 1.6, which programs of that time are linked to
-    let former = ["z_internal_congestion_control_default_response", "zc_reply_keyexpr_default", "zc_internal_create_transport"];
+    let former = [
+        "z_internal_congestion_control_default_response",
+        "zc_reply_keyexpr_default",
+        "zc_internal_create_transport",
+    ];
     let unknown: Vec<&str> = exported
-        .filter(|name| !declared.contains(*name) && !is_shared_memory(name) && !former.contains(name))
+        .filter(|name| {
+            !declared.contains(*name) && !is_shared_memory(name) && !former.contains(name)
+        })
         .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
@@ -121,4 +170,21 @@ fn sessions_exchange_what_they_promise() {
 #[test]
 fn what_a_sample_shows_stays_where_it_is() {
     passes("addresses");
+}
+
+/// Returns a port that no socket has at the moment.
+fn free_port() -> u16 {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback is there");
+    socket.local_addr().expect("a bound socket has an address").port()
+}
+
+#[test]
+fn the_calls_of_a_ros_middleware_have_the_results_of_the_reference() {
+    let program = compile(&crate_folder().join("tests/rmw.c"), "rmw");
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(program).arg(free_port().to_string());
+    let ran = command.current_dir(env!("CARGO_TARGET_TMPDIR")).output().expect("the program starts");
+    assert!(ran.status.success(), "rmw ended with {}: {}", ran.status, text_of(&ran));
+    let expected = std::fs::read_to_string(crate_folder().join("tests/rmw.txt"));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), expected.expect("the file is there"));
 }
