@@ -64,10 +64,8 @@ pub fn given_away(
     }
 }
 
-/// Wraps a text that the program gives away, without its terminating zero; null is an empty one.
-///
-/// # Errors
-/// None.
+/// Wraps a text that the program gives away, without its terminating zero; null is an empty one, and no
+/// error.
 pub fn text_given_away(
     text: CText<'_>,
     deleter: Deleter,

@@ -2,7 +2,8 @@
 
 //! Scouting: a search for nodes.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use zonda::scouting::Hello;
 use zonda::{Config, Wait};
 
 use crate::closure::closure;
-use crate::code::{Code, Failure, GENERIC, INVALID, OrFail, answer, shielded};
+use crate::code::{Code, Failure, GENERIC, INVALID, OrFail, Required, answer, shielded};
 use crate::place::{Loan, Moved, Out, fill, lent, mechanical, place, taken};
 use crate::strings::OwnedStringArray;
 use crate::text;
@@ -42,6 +43,16 @@ closure!(OwnedClosureHello of OwnedHello:
     loan z_closure_hello_loan,
     loan_mut z_closure_hello_loan_mut
 );
+
+/// The role of a router.
+#[unsafe(no_mangle)]
+pub static Z_ROUTER: c_uint = 1;
+/// The role of a peer.
+#[unsafe(no_mangle)]
+pub static Z_PEER: c_uint = 2;
+/// The role of a client.
+#[unsafe(no_mangle)]
+pub static Z_CLIENT: c_uint = 4;
 
 /// Returns the id of the node; all 0 for an empty place.
 #[unsafe(no_mangle)]
@@ -93,7 +104,20 @@ pub extern "C" fn z_scout_options_default(this: Out<'_, ScoutOptions>) {
     fill(this, ScoutOptions::DEFAULT);
 }
 
-/// Searches for nodes, and calls the closure with each answer. Blocks for the time of the options.
+/// A closure that gets answers, and a channel that closes after it is dropped.
+struct Answered {
+    callback: OwnedClosureHello,
+    _running: Sender<()>,
+}
+
+impl Answered {
+    fn give(&self, hello: Hello) {
+        self.callback.give(Box::new(hello));
+    }
+}
+
+/// Searches for nodes, and calls the closure with each answer. Blocks for the time of the options, and
+/// until the closure is dropped.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_scout(
     config: Moved<'_, Box<Config>>,
@@ -102,9 +126,7 @@ pub extern "C" fn z_scout(
 ) -> Code {
     answer(|| {
         let config = taken(config);
-        let callback = callback
-            .map(OwnedClosureHello::take)
-            .ok_or_else(|| Failure::null("callback"))?;
+        let callback = callback.required("callback")?.take();
         let config = config.ok_or_else(|| Failure::new(INVALID, "argument `config` is empty"))?;
         let options = options.copied().unwrap_or(ScoutOptions::DEFAULT);
         let roles = u8::try_from(options.what)
@@ -112,12 +134,19 @@ pub extern "C" fn z_scout(
             .filter(|bits| *bits <= 0b111);
         let roles =
             roles.ok_or_else(|| Failure::new(INVALID, "option `what` is no set of roles"))?;
+        let (running, ended) = mpsc::channel();
+        let answered = Answered {
+            callback,
+            _running: running,
+        };
         let search = zonda::scout(Roles::from_bits(roles), *config)
-            .callback(move |hello| callback.give(Box::new(hello)))
+            .callback(move |hello| answered.give(hello))
             .wait()
             .or_fail(GENERIC)?;
         thread::sleep(Duration::from_millis(options.timeout_ms));
         search.stop();
+        // an error: the closure is dropped, and its sender with it
+        ended.recv().ok();
         Ok(())
     })
 }
