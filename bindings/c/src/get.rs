@@ -131,6 +131,7 @@ impl Consolidation {
     pub const AUTO: Consolidation = Consolidation {
         mode: CONSOLIDATION_AUTO,
     };
+    pub const NONE: Consolidation = Consolidation { mode: 0 };
 
     /// Returns the library's mode.
     pub fn mode(self) -> zonda::query::ConsolidationMode {

@@ -6,10 +6,10 @@ use std::ffi::c_int;
 
 use bytes::Bytes;
 use zonda::bytes::{Encoding, ZBytes};
-use zonda::pubsub::Publisher;
+use zonda::pubsub::{Publisher, PublisherBuilder};
 use zonda::{Session, Wait};
 
-use crate::code::{Code, GENERIC, OrFail, Required, answer};
+use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
 use crate::qos::{self, DROP, PRIORITY_DATA, RELIABLE};
@@ -173,27 +173,28 @@ impl PublisherOptions<'_> {
         reliability: RELIABLE,
         allowed_destination: 0,
     };
-
-    /// Takes the encoding that the program gives away.
-    pub fn encoding(&mut self) -> Option<Encoding> {
-        taken(self.encoding.take())
-    }
 }
 
-/// Sets the options of a builder of a publisher, which may be an advanced one.
-macro_rules! with_publisher_options {
-    ($builder:expr, $options:expr, $encoding:expr) => {{
-        let mut builder = $builder
-            .congestion_control($crate::qos::congestion_control($options.congestion_control))
-            .priority($crate::qos::priority($options.priority))
-            .express($options.express)
-            .reliability($crate::qos::reliability($options.reliability))
-            .allowed_destination($crate::qos::locality($options.allowed_destination));
-        if let Some(encoding) = $encoding {
-            builder = builder.encoding(encoding);
-        }
-        builder
-    }};
+/// Returns a builder of a publisher with these options; takes what the program gives away.
+pub fn builder<'a>(
+    session: Loan<'a, Session>,
+    key: Loan<'_, Key>,
+    options: Option<&mut PublisherOptions<'_>>,
+) -> Result<PublisherBuilder<'a, 'static>, Failure> {
+    let given = options.map(|options| (taken(options.encoding.take()), options));
+    let key = lent(key).required("key_expr")?;
+    let session = lent(session).required("session")?;
+    let mut builder = session.declare_publisher(key.owned());
+    if let Some((encoding, options)) = given {
+        builder = builder
+            .congestion_control(qos::congestion_control(options.congestion_control))
+            .priority(qos::priority(options.priority))
+            .express(options.express)
+            .reliability(qos::reliability(options.reliability))
+            .allowed_destination(qos::locality(options.allowed_destination));
+        given!(builder: encoding = encoding);
+    }
+    Ok(builder)
 }
 
 /// Writes the defaults.
@@ -211,20 +212,11 @@ pub extern "C" fn z_declare_publisher(
     options: Option<&mut PublisherOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let given = options.map(|options| (options.encoding(), options));
+        let builder = builder(session, key, options);
         let declare = || {
-            let key = lent(key).required("key_expr")?;
-            let mut builder = lent(session)
-                .required("session")?
-                .declare_publisher(key.owned());
-            if let Some((encoding, options)) = given {
-                builder = with_publisher_options!(builder, options, encoding);
-            }
-            let publisher = builder.wait().or_fail(GENERIC)?;
-            Ok(Box::new(Declared {
-                publisher,
-                key: Some(Key::from(key.as_str())),
-            }))
+            let publisher = builder?.wait().or_fail(GENERIC)?;
+            let key = Some(Key::from(publisher.key_expr().as_str()));
+            Ok(Box::new(Declared { publisher, key }))
         };
         write(publisher, declare())
     })

@@ -62,6 +62,9 @@ pub struct SubscriberOptions {
 }
 
 impl SubscriberOptions {
+    /// The defaults.
+    pub const DEFAULT: SubscriberOptions = SubscriberOptions { allowed_origin: 0 };
+
     /// Returns the origin of samples that the subscriber gets.
     pub fn origin(&self) -> zonda::sample::Locality {
         qos::locality(self.allowed_origin)
@@ -71,7 +74,7 @@ impl SubscriberOptions {
 /// Writes the defaults.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_subscriber_options_default(this: Out<'_, SubscriberOptions>) {
-    fill(this, SubscriberOptions { allowed_origin: 0 });
+    fill(this, SubscriberOptions::DEFAULT);
 }
 
 /// Declares a subscriber: the closure is called with each sample.
