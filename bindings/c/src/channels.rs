@@ -37,9 +37,9 @@ unsafe extern "C" fn send<T>(value: &mut Option<T>, context: *mut c_void) {
 /// # Safety
 /// The context is one that [`sending`] made for this type, and is not used any more.
 unsafe extern "C" fn end<T>(context: *mut c_void) {
-    // SAFETY: `sending` made the context of such a box, which nothing else drops.
     shielded((), || {
-        drop(unsafe { Box::from_raw(context.cast::<Callback<T>>()) })
+        // SAFETY: `sending` made the context of such a box, which nothing else drops.
+        drop(unsafe { Box::from_raw(context.cast::<Callback<T>>()) });
     });
 }
 
