@@ -86,15 +86,17 @@ fn checked(text: &str) -> Result<&str, Failure> {
     Ok(text)
 }
 
-/// Canonizes a key expression where it lies, and returns its text, which is never longer.
+/// Canonizes a key expression where it lies, and returns its text, which is never longer. The bytes
+/// behind it are set to 0.
 fn canonize<'a>(bytes: Option<&'a mut [u8]>) -> Result<&'a str, Failure> {
     let bytes = bytes.ok_or_else(|| Failure::new(INVALID, "argument `start` is null"))?;
     let canon = KeyExpr::autocanonize(text::utf8(bytes, "start")?.to_owned()).or_fail(INVALID)?;
     let canon = canon.as_str().as_bytes();
-    let room = bytes
-        .get_mut(..canon.len())
+    let (room, rest) = bytes
+        .split_at_mut_checked(canon.len())
         .ok_or_else(|| Failure::new(INVALID, "the canonical key is longer"))?;
     room.copy_from_slice(canon);
+    rest.fill(0);
     text::utf8(room, "start")
 }
 
@@ -194,7 +196,14 @@ pub extern "C" fn z_view_keyexpr_from_substr_unchecked(
     start: Start<'_>,
     len: usize,
 ) {
-    shielded((), || fill(this, start.str(len, "start").ok().map(view)));
+    shielded((), || {
+        fill(
+            this,
+            (!start.is_null())
+                .then(|| start.str(len, "start").ok().map(view))
+                .flatten(),
+        )
+    });
 }
 
 /// Canonizes a key expression where it lies, and makes a view of it.
@@ -229,17 +238,9 @@ fn view(text: &str) -> Key {
     Key::View(text::outliving_text(text))
 }
 
-/// Canonizes a C string where it lies, and terminates it again.
+/// Canonizes a C string where it lies.
 fn terminated(expression: StartMut<'_>) -> Result<&str, Failure> {
-    let bytes = expression
-        .text()
-        .ok_or_else(|| Failure::new(INVALID, "argument `expr` is null"))?;
-    let before = bytes.len();
-    let canon = canonize(Some(&mut *bytes))?.len();
-    if canon < before {
-        bytes[canon] = 0;
-    }
-    text::utf8(&bytes[..canon], "expr")
+    canonize(expression.text())
 }
 
 /// Canonizes a key expression where it lies; writes its length.
