@@ -19,7 +19,6 @@ place!(
 mechanical!(OwnedMutex:
     null z_internal_mutex_null,
     check z_internal_mutex_check,
-    drop z_mutex_drop,
 );
 
 /// A mutex that one call locks and another one unlocks.
@@ -58,6 +57,14 @@ impl Lock {
             self.unlocked.notify_one();
         }
         was_locked
+    }
+}
+
+/// Empties the place. Where the system's mutexes are plain numbers there is nothing else to drop.
+#[unsafe(no_mangle)]
+pub extern "C" fn z_mutex_drop(this: Moved<'_, Lock>) {
+    if let Some(place) = this {
+        *place = None;
     }
 }
 
@@ -127,7 +134,6 @@ place!(
 mechanical!(OwnedCondvar:
     null z_internal_condvar_null,
     check z_internal_condvar_check,
-    drop z_condvar_drop,
     loan z_condvar_loan,
 );
 
@@ -135,6 +141,14 @@ mechanical!(OwnedCondvar:
 #[unsafe(no_mangle)]
 pub extern "C" fn z_condvar_loan_mut(this: Option<&OwnedCondvar>) -> Option<&OwnedCondvar> {
     this
+}
+
+/// Empties the place, as [`z_mutex_drop`] does.
+#[unsafe(no_mangle)]
+pub extern "C" fn z_condvar_drop(this: Moved<'_, Condvar>) {
+    if let Some(place) = this {
+        *place = None;
+    }
 }
 
 /// Makes a condition variable.
