@@ -13,6 +13,7 @@ use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
 use crate::qos::{self, DROP, PRIORITY_DATA, RELIABLE};
+use crate::query::ending;
 use crate::values::{EntityGlobalId, SourceInfo, Timestamp};
 
 place!(
@@ -23,7 +24,6 @@ place!(
 mechanical!(OwnedPublisher:
     null z_internal_publisher_null,
     check z_internal_publisher_check,
-    drop z_publisher_drop,
     loan z_publisher_loan,
     loan_mut z_publisher_loan_mut,
 );
@@ -344,15 +344,5 @@ pub extern "C" fn z_publisher_id(publisher: Loan<'_, Box<Declared>>) -> EntityGl
     })
 }
 
-/// Undeclares a publisher.
-#[unsafe(no_mangle)]
-pub extern "C" fn z_undeclare_publisher(publisher: Moved<'_, Box<Declared>>) -> Code {
-    answer(|| {
-        taken(publisher)
-            .required("publisher")?
-            .publisher
-            .undeclare()
-            .wait()
-            .or_fail(GENERIC)
-    })
-}
+ending!(OwnedPublisher: drop z_publisher_drop, undeclare z_undeclare_publisher,
+    |declared| declared.publisher.undeclare());

@@ -10,8 +10,9 @@ use zonda::{Session, Wait};
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::keys::{Key, OwnedKeyExpr};
-use crate::place::{Loan, Moved, Out, fill, lent, mechanical, place, taken, write};
+use crate::place::{Loan, Out, fill, lent, mechanical, place, write};
 use crate::qos;
+use crate::query::ending;
 use crate::sample::OwnedSample;
 use crate::values::EntityGlobalId;
 
@@ -23,7 +24,6 @@ place!(
 mechanical!(OwnedSubscriber:
     null z_internal_subscriber_null,
     check z_internal_subscriber_check,
-    drop z_subscriber_drop,
     loan z_subscriber_loan,
 );
 
@@ -145,15 +145,5 @@ pub extern "C" fn z_subscriber_id(subscriber: Loan<'_, Box<Declared>>) -> Entity
     })
 }
 
-/// Undeclares a subscriber; waits for a callback that runs.
-#[unsafe(no_mangle)]
-pub extern "C" fn z_undeclare_subscriber(subscriber: Moved<'_, Box<Declared>>) -> Code {
-    answer(|| {
-        taken(subscriber)
-            .required("subscriber")?
-            .subscriber
-            .undeclare()
-            .wait()
-            .or_fail(GENERIC)
-    })
-}
+ending!(OwnedSubscriber: drop z_subscriber_drop, undeclare z_undeclare_subscriber,
+    |declared| declared.subscriber.undeclare());
