@@ -17,7 +17,7 @@ const TESTKIT: &str = "zonda-testkit";
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 23] = [
+const ARROWS: [(&str, &str, &[&str]); 24] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -145,6 +145,7 @@ const ARROWS: [(&str, &str, &[&str]); 23] = [
     ("zonda-fuzz", "fuzz", &["zonda", TESTKIT, "zonda-transport"]),
     ("zonda-loom", "loom", &[]),
     ("zonda-python", "bindings/python", &["zonda"]),
+    ("zonda-c", "bindings/c", &["zonda", "zonda-runtime"]),
     ("zenoh-peers", "peers/zenoh", &["peers-report"]),
     (
         "zonda-kafka",

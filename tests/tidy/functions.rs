@@ -122,11 +122,11 @@ fn too_long(source: &Source) -> Vec<String> {
 }
 
 fn too_wide(source: &Source) -> Vec<String> {
-    // Arguments of Python have names and defaults.
-    let is_of_python = source.path.starts_with("bindings/python/");
+    // Arguments of Python have names and defaults, those of C are its headers'.
+    let is_of_another_language = source.path.starts_with("bindings/");
     let wide = functions(&source.code)
         .into_iter()
-        .filter(|f| !is_of_python && count(f.parameters) > PARAMETERS_MAX);
+        .filter(|f| !is_of_another_language && count(f.parameters) > PARAMETERS_MAX);
     wide.map(|f| {
         format!(
             "{} {} has {}",

@@ -25,6 +25,12 @@ mechanical!(OwnedBytes:
     clone z_bytes_clone,
 );
 
+/// Takes a payload out of its place. An empty place is a payload without bytes.
+#[inline]
+pub fn payload_of(place: &mut OwnedBytes) -> Bytes {
+    place.take().unwrap_or_default()
+}
+
 /// Returns true if the place holds at least one byte.
 pub fn filled(place: Loan<'_, Bytes>) -> bool {
     lent(place).is_some_and(|bytes| !bytes.is_empty())

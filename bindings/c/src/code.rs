@@ -4,9 +4,9 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use zonda::session::SessionClosedError;
+use zonda_runtime::guard::caught;
 
 use crate::place::Out;
 use crate::text::{self, OwnedString};
@@ -100,7 +100,7 @@ thread_local! {
 /// Runs an exported function: an error, or a panic, becomes its code and a line in the log.
 #[inline]
 pub fn answer(work: impl FnOnce() -> Result<(), Failure>) -> Code {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match caught(work) {
         Ok(Ok(())) => OK,
         Ok(Err(failure)) => refuse(failure),
         Err(panic) => refuse(Failure::new(GENERIC, panic_text(&*panic))),
@@ -110,7 +110,7 @@ pub fn answer(work: impl FnOnce() -> Result<(), Failure>) -> Code {
 /// Runs an exported function without a result code: a panic becomes `fallback` and a line in the log.
 #[inline]
 pub fn shielded<T>(fallback: T, work: impl FnOnce() -> T) -> T {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match caught(work) {
         Ok(value) => value,
         Err(panic) => {
             refuse(Failure::new(GENERIC, panic_text(&*panic)));

@@ -15,6 +15,7 @@ use crate::bytes::OwnedBytes;
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, INVALID, OrFail, Required, answer};
 use crate::encoding::OwnedEncoding;
+use crate::generation::TokenOption;
 use crate::keys::Key;
 use crate::place::{Loan, Moved, Out, fill, lent, lent_mut, mechanical, place, taken};
 use crate::qos::{BLOCK, CONSOLIDATION_AUTO, MATCHING_REPLIES, PRIORITY_DATA};
@@ -174,19 +175,11 @@ pub struct GetOptions<'a> {
     attachment: Moved<'a, Bytes>,
     /// The time to wait for, in milliseconds; 0 for that of the configuration.
     pub timeout_ms: u64,
-    #[cfg(not(feature = "generation-a"))]
-    token: Moved<'a, CancellationToken>,
+    token: TokenOption<'a>,
 }
-const _: () = assert!(
-    size_of::<GetOptions<'_>>()
-        == if cfg!(feature = "generation-a") {
-            72
-        } else {
-            80
-        }
-);
+const _: () = assert!(size_of::<GetOptions<'_>>() == 72 + size_of::<TokenOption<'_>>());
 
-/// What a get carries, taken out of the memory of C.
+/// The payload of a get and what goes with it, taken out of the memory of C.
 #[derive(Default)]
 pub struct Matter {
     pub payload: Option<Bytes>,
@@ -204,15 +197,12 @@ impl GetOptions<'_> {
             encoding: taken(self.encoding.take()),
             source: self.source.and_then(SourceInfo::inner),
             attachment: taken(self.attachment.take()),
-            #[cfg(not(feature = "generation-a"))]
-            token: taken(self.token.take()),
-            #[cfg(feature = "generation-a")]
-            token: None,
+            token: self.token.take(),
         }
     }
 }
 
-/// Sets what a get carries.
+/// Sets the payload of a get and what goes with it.
 macro_rules! with_matter {
     ($builder:ident, $matter:expr) => {
         let matter = $matter;
@@ -261,8 +251,7 @@ pub extern "C" fn z_get_options_default(this: Out<'_, GetOptions<'static>>) {
         source: None,
         attachment: None,
         timeout_ms: 0,
-        #[cfg(not(feature = "generation-a"))]
-        token: None,
+        token: TokenOption::default(),
     };
     fill(this, defaults);
 }

@@ -88,7 +88,7 @@ fn checked(text: &str) -> Result<&str, Failure> {
 
 /// Canonizes a key expression where it lies, and returns its text, which is never longer. The bytes
 /// behind it are set to 0.
-fn canonize<'a>(bytes: Option<&'a mut [u8]>) -> Result<&'a str, Failure> {
+fn canonize(bytes: Option<&mut [u8]>) -> Result<&str, Failure> {
     let bytes = bytes.ok_or_else(|| Failure::new(INVALID, "argument `start` is null"))?;
     let canon = KeyExpr::autocanonize(text::utf8(bytes, "start")?.to_owned()).or_fail(INVALID)?;
     let canon = canon.as_str().as_bytes();

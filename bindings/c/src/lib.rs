@@ -19,6 +19,9 @@ mod code;
 mod config;
 mod connectivity;
 mod encoding;
+#[cfg_attr(feature = "generation-a", path = "generation/a.rs")]
+#[cfg_attr(not(feature = "generation-a"), path = "generation/b.rs")]
+mod generation;
 mod get;
 mod keys;
 mod legacy;

@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
-use zonda::cancellation::CancellationToken;
 use zonda::liveliness::LivelinessToken;
 use zonda::{Session, Wait};
 
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
+use crate::generation::TokenOption;
 use crate::get::{OwnedClosureReply, caller};
 use crate::keys::Key;
-use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
+use crate::place::{Loan, Out, fill, given, lent, mechanical, place, write};
 use crate::query::ending;
 use crate::subscriber::{Declared, OwnedClosureSample, OwnedSubscriber};
 
@@ -128,38 +128,16 @@ fn declare(
 #[repr(C)]
 pub struct LivelinessGetOptions<'a> {
     timeout_ms: u64,
-    #[cfg(not(feature = "generation-a"))]
-    token: Moved<'a, CancellationToken>,
-    #[cfg(feature = "generation-a")]
-    _token: [Moved<'a, CancellationToken>; 0],
+    token: TokenOption<'a>,
 }
-const _: () = assert!(
-    size_of::<LivelinessGetOptions<'_>>()
-        == if cfg!(feature = "generation-a") {
-            8
-        } else {
-            16
-        }
-);
-
-impl LivelinessGetOptions<'_> {
-    fn token(&mut self) -> Option<CancellationToken> {
-        #[cfg(not(feature = "generation-a"))]
-        return taken(self.token.take());
-        #[cfg(feature = "generation-a")]
-        taken(None)
-    }
-}
+const _: () = assert!(size_of::<LivelinessGetOptions<'_>>() == 8 + size_of::<TokenOption<'_>>());
 
 /// Writes the defaults.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_liveliness_get_options_default(this: Out<'_, LivelinessGetOptions<'static>>) {
     let defaults = LivelinessGetOptions {
         timeout_ms: 10_000,
-        #[cfg(not(feature = "generation-a"))]
-        token: None,
-        #[cfg(feature = "generation-a")]
-        _token: [],
+        token: TokenOption::default(),
     };
     fill(this, defaults);
 }
@@ -174,7 +152,7 @@ pub extern "C" fn z_liveliness_get(
 ) -> Code {
     answer(|| {
         let callback = callback.map(OwnedClosureReply::take);
-        let given = options.map(|options| (options.token(), options.timeout_ms));
+        let given = options.map(|options| (options.token.take(), options.timeout_ms));
         let callback = callback.required("callback")?;
         let key = lent(key).required("key_expr")?;
         let liveliness = lent(session).required("session")?.liveliness();

@@ -4,11 +4,12 @@
 
 use std::ffi::c_int;
 
-use bytes::Bytes;
+use ::bytes::Bytes;
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::pubsub::{Publisher, PublisherBuilder};
 use zonda::{Session, Wait};
 
+use crate::bytes;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
@@ -76,7 +77,7 @@ pub extern "C" fn z_put(
 ) -> Code {
     answer(|| {
         // what the program gives away is taken, whatever follows
-        let payload = taken(payload);
+        let payload = payload.map(bytes::payload_of);
         let given = options.map(|options| {
             (
                 taken(options.encoding.take()),
@@ -276,7 +277,7 @@ pub extern "C" fn z_publisher_put(
     options: Option<&mut PublisherPutOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let payload = taken(payload);
+        let payload = payload.map(bytes::payload_of);
         let given = options.map(PublisherPutOptions::take);
         let declared = lent(this).required("publisher")?;
         let mut put = declared

@@ -6,11 +6,11 @@ use std::ffi::c_int;
 
 use bytes::Bytes;
 use zonda::bytes::Encoding;
-use zonda::cancellation::CancellationToken;
 use zonda::query::Querier;
 use zonda::{Session, Wait};
 
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
+use crate::generation::TokenOption;
 use crate::get::{
     Consolidation, Matter, OwnedClosureReply, caller, parameters_of, with_manner, with_matter,
 };
@@ -103,17 +103,9 @@ pub struct QuerierGetOptions<'a> {
     encoding: Moved<'a, Encoding>,
     source: Option<&'a SourceInfo>,
     attachment: Moved<'a, Bytes>,
-    #[cfg(not(feature = "generation-a"))]
-    token: Moved<'a, CancellationToken>,
+    token: TokenOption<'a>,
 }
-const _: () = assert!(
-    size_of::<QuerierGetOptions<'_>>()
-        == if cfg!(feature = "generation-a") {
-            32
-        } else {
-            40
-        }
-);
+const _: () = assert!(size_of::<QuerierGetOptions<'_>>() == 32 + size_of::<TokenOption<'_>>());
 
 impl QuerierGetOptions<'_> {
     /// Takes what the program gives away.
@@ -123,10 +115,7 @@ impl QuerierGetOptions<'_> {
             encoding: taken(self.encoding.take()),
             source: self.source.and_then(SourceInfo::inner),
             attachment: taken(self.attachment.take()),
-            #[cfg(not(feature = "generation-a"))]
-            token: taken(self.token.take()),
-            #[cfg(feature = "generation-a")]
-            token: None::<CancellationToken>,
+            token: self.token.take(),
         }
     }
 }

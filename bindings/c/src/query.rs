@@ -10,7 +10,7 @@ use zonda::bytes::{Encoding, ZBytes};
 use zonda::query::{Query as Asked, Queryable, ReplyKeyExpr};
 use zonda::{Session, Wait};
 
-use crate::bytes::OwnedBytes;
+use crate::bytes::{OwnedBytes, payload_of};
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::encoding::OwnedEncoding;
@@ -180,7 +180,7 @@ pub extern "C" fn z_query_reply(
     options: Option<&mut ReplyOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let payload = taken(payload);
+        let payload = payload.map(payload_of);
         let given = options.map(|options| {
             (
                 taken(options.encoding.take()),
@@ -270,7 +270,7 @@ pub extern "C" fn z_query_reply_err(
     options: Option<&mut ReplyErrOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let payload = taken(payload);
+        let payload = payload.map(payload_of);
         let encoding = options.and_then(|options| taken(options.encoding.take()));
         let query = &shared(this).required("query")?.query;
         let mut reply = query.reply_err(ZBytes::from(payload.required("payload")?));

@@ -175,7 +175,10 @@ fn what_a_sample_shows_stays_where_it_is() {
 /// Returns a port that no socket has at the moment.
 fn free_port() -> u16 {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-    socket.local_addr().expect("a bound socket has an address").port()
+    socket
+        .local_addr()
+        .expect("a bound socket has an address")
+        .port()
 }
 
 #[test]
@@ -183,8 +186,19 @@ fn the_calls_of_a_ros_middleware_have_the_results_of_the_reference() {
     let program = compile(&crate_folder().join("tests/rmw.c"), "rmw");
     let mut command = Command::new("timeout");
     command.arg("60").arg(program).arg(free_port().to_string());
-    let ran = command.current_dir(env!("CARGO_TARGET_TMPDIR")).output().expect("the program starts");
-    assert!(ran.status.success(), "rmw ended with {}: {}", ran.status, text_of(&ran));
+    let ran = command
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the program starts");
+    assert!(
+        ran.status.success(),
+        "rmw ended with {}: {}",
+        ran.status,
+        text_of(&ran)
+    );
     let expected = std::fs::read_to_string(crate_folder().join("tests/rmw.txt"));
-    assert_eq!(String::from_utf8_lossy(&ran.stdout), expected.expect("the file is there"));
+    assert_eq!(
+        String::from_utf8_lossy(&ran.stdout),
+        expected.expect("the file is there")
+    );
 }

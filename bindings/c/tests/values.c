@@ -534,6 +534,7 @@ static void local_scouting(z_owned_config_t *config, int number) {
     char group[64];
     snprintf(group, sizeof group, "'224.0.0.224:%d'", 20000 + ((int)getpid() + number * 997) % 12000);
     CHECK(z_config_default(config) == Z_OK);
+    CHECK(zc_config_insert_json5(z_loan_mut(*config), Z_CONFIG_MULTICAST_SCOUTING_KEY, "true") == Z_OK);
     CHECK(zc_config_insert_json5(z_loan_mut(*config), Z_CONFIG_MULTICAST_INTERFACE_KEY, "'127.0.0.1'") == Z_OK);
     CHECK(zc_config_insert_json5(z_loan_mut(*config), Z_CONFIG_MULTICAST_IPV4_ADDRESS_KEY, group) == Z_OK);
     CHECK(zc_config_insert_json5(z_loan_mut(*config), Z_CONFIG_LISTEN_KEY, "['tcp/127.0.0.1:0']") == Z_OK);

@@ -12,10 +12,11 @@ use zonda::ext::{
 };
 use zonda::{Session, Wait};
 
+use crate::bytes::payload_of;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::matching::matched;
-use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
+use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, write};
 use crate::publisher::{
     Given, PublisherDeleteOptions, PublisherOptions, PublisherPutOptions, builder,
 };
@@ -207,7 +208,7 @@ pub extern "C" fn ze_advanced_publisher_put(
     options: Option<&mut AdvancedPutOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let payload = taken(payload);
+        let payload = payload.map(payload_of);
         let given = options
             .map(|options| options.put.take())
             .unwrap_or_default();
