@@ -82,6 +82,19 @@ fn panics_are_caught_in_one_file() {
     assert_eq!(paths, [CATCHES]);
 }
 
+/// Blocks and implementations of unsafe code in the library for C. The number may fall.
+const UNSAFE_IN_C: usize = 22;
+
+#[test]
+fn unsafe_code_of_the_library_for_c_does_not_grow() {
+    let own = sources().iter().filter(|source| source.path.starts_with("bindings/c/src/"));
+    let blocks = |source: &Source| {
+        let words = ["unsafe {", "unsafe impl"];
+        words.map(|word| source.product.matches(word).count()).iter().sum::<usize>()
+    };
+    assert_eq!(own.map(blocks).sum::<usize>(), UNSAFE_IN_C);
+}
+
 #[test]
 fn files_are_short() {
     none(
