@@ -25,6 +25,7 @@ mod replay;
 mod scout;
 mod shell;
 mod show;
+mod stamps;
 mod start;
 mod storage;
 mod subscribe;

@@ -18,6 +18,7 @@ use zonda_program::{
 use super::audience;
 use super::operands::KeyAndValue;
 use super::show::NOTICE;
+use super::stamps::Stamps;
 use super::start::Start;
 use super::sum::Sum;
 
@@ -52,6 +53,8 @@ pub struct Publish {
     /// Send each value at once instead of batching
     #[arg(long)]
     express: bool,
+    #[command(flatten)]
+    stamps: Stamps,
     #[command(flatten)]
     connection: Connection,
 }
@@ -143,6 +146,7 @@ impl Publish {
         let outcome = publisher
             .put(value)
             .attachment(self.attach.as_deref())
+            .timestamp_instrumentation(self.stamps.points())
             .outcome()
             .wait()?;
         if self.connection.json {

@@ -10,6 +10,7 @@ use zonda_program::{Connection, Failure, REACH_HELP, Reach, print, priority};
 
 use super::audience;
 use super::operands::{KeyAndValue, OnKey};
+use super::stamps::Stamps;
 use super::sum;
 
 const PUT: &str = "\
@@ -40,6 +41,8 @@ pub struct Put {
     #[arg(long, default_value = "5", value_parser = priority)]
     priority: Priority,
     #[command(flatten)]
+    stamps: Stamps,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -58,7 +61,8 @@ impl Put {
             .wait()?;
         audience::settle(&publisher);
         tell(&mut reach, &session, &publisher, self.connection.json);
-        let outcome = publisher.put(value).attachment(self.attach);
+        let put = publisher.put(value).attachment(self.attach);
+        let outcome = put.timestamp_instrumentation(self.stamps.points());
         let outcome = format!("{:?}", outcome.outcome().wait()?);
         drop(publisher);
         let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});

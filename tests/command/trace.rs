@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda trace`: the messages that pass a router, with the neighbours on both sides.
+//! `zonda trace`: the messages that pass a router, with the neighbours on both sides, and where
+//! their time went.
 
 use super::examples::free_address;
 use super::program::{Running, run, zonda};
@@ -130,4 +131,102 @@ fn a_trace_needs_the_right_to_subscribe() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.out.contains("demo/open/a"), "{}", ended.out);
     assert!(!ended.out.contains("hidden"), "{}", ended.out);
+}
+
+/// Starts a router with the id a1.
+fn router() -> (Running, String) {
+    let address = free_address();
+    let flags = ["router", "-l", &address, "--cfg", "id:'a1'"];
+    let mut router = Running::start(&zonda(), &flags);
+    router.after("listening on ");
+    (router, address)
+}
+
+#[test]
+fn a_stack_shows_each_hop_over_a_router() {
+    let (_router, address) = router();
+    let reached = ["-m", "client", "-e", &address];
+    let traces = ["trace", "--stack", "demo/*", "-n", "2", "--cfg", "id:'c2'"];
+    let mut trace = Running::start(&zonda(), &[&traces, &reached[..]].concat());
+    assert!(trace.error().starts_with("connected to router a1"));
+    let put = |more: &[&str]| {
+        let flags = ["put", "demo/a", "12345", "--cfg", "id:'c1'"];
+        let ended = run(&zonda(), &[&flags, more, &reached].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+    };
+    put(&[]);
+    assert!(trace.error().contains("without a time-stamp stack"));
+    put(&["--stack"]);
+    let head = trace.line();
+    assert!(
+        head.starts_with("PUT demo/a  5 B  c1 -> a1 -> c2  "),
+        "{head}"
+    );
+    let rows: Vec<String> = (0..6).map(|_| trace.line()).collect();
+    for (row, step) in rows[2..].iter().zip([
+        "c1: from the application",
+        "c1 -> a1",
+        "a1 -> c2",
+        "c2: to the application",
+    ]) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells[1], step);
+        let took: f64 = cells[2].parse().expect("a number of microseconds");
+        // one clock, that of this machine
+        assert!((0.0..30e6).contains(&took), "{row}");
+    }
+    put(&["--stack"]);
+    assert_eq!(trace.end().code(), Some(0));
+    let text: Vec<String> = trace.lines.iter().collect();
+    let summary = text.iter().position(|line| line == "2 messages");
+    let last = text
+        .iter()
+        .rev()
+        .find(|line| !line.is_empty())
+        .expect("a line");
+    assert!(summary.is_some() && last.starts_with("| all "), "{text:?}");
+}
+
+#[test]
+fn a_stack_of_a_query_goes_there_and_back() {
+    let (_router, address) = router();
+    let reached = ["-m", "client", "-e", &address];
+    let ask = [
+        "trace", "--stack", "--ask", "demo/a", "--json", "--cfg", "id:'c2'",
+    ];
+    let ask = [&ask, &reached[..]].concat();
+    let unanswered = run(&zonda(), &ask);
+    assert_eq!(unanswered.code, Some(1));
+    assert!(
+        unanswered
+            .err
+            .contains("no queryable has answered on demo/a"),
+        "{}",
+        unanswered.err
+    );
+
+    let answers = ["queryable", "demo/a", "42", "--cfg", "id:'c1'"];
+    let mut queryable = Running::start(&zonda(), &[&answers, &reached[..]].concat());
+    assert!(queryable.error().starts_with("connected to router a1"));
+    let ended = run(&zonda(), &[&ask[..], &["-n", "3"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let lines: Vec<serde_json::Value> = ended
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 3);
+    for line in &lines {
+        assert_eq!(line["kind"], "REPLY");
+        assert_eq!(line["stack"]["way"], "c2 -> a1 -> c1 -> a1 -> c2");
+        assert_eq!(
+            line["stack"]["records"].as_array().expect("records").len(),
+            10
+        );
+        assert!(
+            line["stack"]["took_us"]
+                .as_f64()
+                .is_some_and(|took| took > 0.0)
+        );
+    }
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda trace`: messages as they pass the links of routers.
+//! `zonda trace`: messages as they pass the links of routers, or where their time went.
+
+mod stack;
+mod steps;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,6 +22,8 @@ const HELP: &str = "\
 Examples:
   zonda trace 'demo/**' -e tcp/127.0.0.1:7447                     until Ctrl-C
   zonda trace demo/a --router any --seconds 10 -e tcp/127.0.0.1:7447
+  zonda trace --stack 'demo/**' -n 1 -e tcp/127.0.0.1:7447
+  zonda trace --stack --ask demo/a -n 100 -e tcp/127.0.0.1:7447
 
 A line is a message that passed a link: `from` the neighbour that sent it, before any rule decides about it, or `to` a neighbour, \
 behind all rules. A message with a line `from` and no line `to` was stopped there or has no receiver; `zonda explain` says why.
@@ -26,7 +31,12 @@ behind all rules. A message with a line `from` and no line `to` was stopped ther
 Messages of the traced keys are slower while a trace runs. A router records 1024 messages in a tenth of a second, and counts \
 the others. Under access control a trace needs the rights to query the router and to subscribe to KEY.
 
-Exit code: 0 when done, also by Ctrl-C; 1 if no router traces; 2 for bad usage.";
+With --stack this program subscribes to KEY, and prints a table for each message that collects times on its way (zonda put --stack, \
+`.timestamp_instrumentation(..)` in a program); with --ask it sends queries to KEY, which takes no help of the other programs. A step \
+`a -> b` lasts from the routing of node a to that of node b: what waits in a, and the link. Steps between nodes are as exact as their \
+clocks. Several messages of one way have a table of their times at the end.
+
+Exit code: 0 when done, also by Ctrl-C; 1 if no router traces, or no queryable answers; 2 for bad usage.";
 
 /// Longest time of a trace, in seconds.
 const SECONDS_MAX: u64 = 3600;
@@ -47,10 +57,16 @@ pub struct Trace {
     /// The router: its id, or `any` for each that is reached; the only neighbour by default
     #[arg(long, value_name = "ZID|any")]
     router: Option<Whom>,
+    /// Show where messages spend their time, from node to node
+    #[arg(long, conflicts_with = "router")]
+    stack: bool,
+    /// Send a query to KEY, as many as -n says, and show the way of the replies
+    #[arg(long, requires = "stack")]
+    ask: bool,
     /// End after this time
     #[arg(long, value_name = "NUMBER", default_value_t = SECONDS_MAX, value_parser = clap::value_parser!(u64).range(1..=SECONDS_MAX))]
     seconds: u64,
-    /// End after so many lines
+    /// End after so many lines, or with --stack messages
     #[arg(short = 'n', long, value_name = "NUMBER")]
     count: Option<u64>,
     #[command(flatten)]
@@ -74,6 +90,9 @@ impl Trace {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
+        if self.stack {
+            return self.show_stacks(&interrupt);
+        }
         let session = self.connection.open()?;
         await_attempts(&session);
         let outcome = self.trace(&session, &interrupt);
