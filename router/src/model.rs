@@ -12,7 +12,7 @@ use zonda_codec::{
 };
 pub use zonda_transport::{
     outbox::{Discarded, OutboxCounts, PriorityCounts},
-    protocol::options::LinkOptions,
+    protocol::{options::LinkOptions, rx::Arrived},
 };
 
 pub use crate::table::FaceCounters;
@@ -314,6 +314,8 @@ pub struct LinkStatus {
     pub sent: OutboxCounts,
     /// Counters by priority, the most urgent first.
     pub priorities: Vec<PriorityCounts>,
+    /// Counters of what has arrived from the peer.
+    pub received: Arrived,
     /// The peer's declarations and queries that this node ignored.
     pub ignored: FaceCounters,
     /// Received messages of the peer that this node discarded.

@@ -68,6 +68,47 @@ fn one(session: &Session, key: &str) -> Told {
 }
 
 #[test]
+fn the_root_counts_what_was_sent_and_received_for_those_who_ask() {
+    let first = opened(router("a1"));
+    let asker = connected_to(&first, client("c3"));
+    let gone = connected_to(&first, client("c4"));
+    gone.close().wait().expect("it closes");
+    until("it is gone", || first.info().links().len() == 1);
+    let root = || {
+        let told = asked(&asker, "@/a1/router?_stats=true");
+        told.get("@/a1/router").map(Told::json).expect("the root")
+    };
+    let count = |stats: &Value, name: &str| match &stats[name] {
+        Value::Object(kinds) => kinds["net"].as_u64(),
+        number => number.as_u64(),
+    };
+    // The text may be one of a moment ago.
+    until("both directions are counted", || {
+        let root = root();
+        let stats = &root["sessions"][0]["stats"];
+        [
+            "rx_bytes",
+            "tx_bytes",
+            "rx_t_msgs",
+            "rx_n_msgs",
+            "tx_n_msgs",
+        ]
+        .iter()
+        .all(|name| count(stats, name) > Some(0))
+    });
+    let root = root();
+    let (all, one) = (&root["stats"], &root["sessions"][0]["stats"]);
+    // The Close of the client that is gone counts, too.
+    assert!(count(all, "rx_t_msgs") > count(one, "rx_t_msgs"), "{root}");
+    assert_eq!(count(all, "tx_n_dropped"), Some(0));
+    let brief = self::one(&asker, "@/a1/router").json();
+    assert_eq!(
+        (&brief["stats"], &brief["sessions"][0]["stats"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[test]
 fn the_root_has_the_members_of_the_reference() {
     let weights = "[{dst_zid: 'b2', weight: 7}]";
     let first = router("a1")

@@ -60,7 +60,12 @@ impl Answer {
         };
         let entities = |kind| Section::Entities { kind, from: 0 };
         // In the order in which they are answered.
-        let mut sections: Vec<_> = Report::ALL.into_iter().map(Section::Report).collect();
+        let unwanted = match asked.wants_stats {
+            true => Report::Root,
+            false => Report::RootWithStats,
+        };
+        let reports = Report::ALL.into_iter().filter(|one| *one != unwanted);
+        let mut sections: Vec<_> = reports.map(Section::Report).collect();
         sections.extend([
             entities(Kind::Subscriber),
             senders(Kind::Subscriber),

@@ -17,6 +17,8 @@ pub(crate) struct AdminQuestion {
     pub(crate) omits_descriptors: bool,
     /// True if metrics are sent without those of single neighbours.
     pub(crate) omits_neighbours: bool,
+    /// True if the root is sent with the counts of what was sent and received.
+    pub(crate) wants_stats: bool,
     /// Value to be written to the configuration.
     pub(crate) written: Option<Box<[u8]>>,
     /// Parameters of a query for an explanation or a trace.
@@ -32,10 +34,11 @@ impl AdminQuestion {
     }
 }
 
-/// Returns true if the parameters of a query set one of them to false.
-pub(crate) fn sets_false(parameters: &str, name: &str) -> bool {
+/// Returns true if the parameters of a query set one of them to this value.
+pub(crate) fn sets(parameters: &str, name: &str, value: bool) -> bool {
+    let value = if value { "true" } else { "false" };
     let mut parameters = parameters.split(';');
-    parameters.any(|one| one.split_once('=') == Some((name, "false")))
+    parameters.any(|one| one.split_once('=') == Some((name, value)))
 }
 
 /// A value of the admin space.

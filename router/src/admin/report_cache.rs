@@ -20,6 +20,8 @@ const REUSED: u32 = 20;
 pub(crate) enum Report {
     /// The root: the node's id, locators and connections, as JSON.
     Root,
+    /// The root with the counts of what was sent and received.
+    RootWithStats,
     /// The node's counters, as OpenMetrics text.
     Metrics,
     /// The limits, as JSON.
@@ -34,8 +36,9 @@ pub(crate) enum Report {
 
 impl Report {
     /// All reports.
-    pub(crate) const ALL: [Report; 6] = [
+    pub(crate) const ALL: [Report; 7] = [
         Report::Root,
+        Report::RootWithStats,
         Report::Metrics,
         Report::Limits,
         Report::Events,
@@ -45,7 +48,7 @@ impl Report {
 
     pub(crate) const fn encoding(self) -> &'static str {
         match self {
-            Report::Root | Report::Limits | Report::Events => JSON,
+            Report::Root | Report::RootWithStats | Report::Limits | Report::Events => JSON,
             Report::Metrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
             Report::NorthGraph | Report::PeerGraph => "text/plain",
         }
@@ -54,7 +57,7 @@ impl Report {
     /// Returns the key of the report on a node with this root.
     pub(crate) fn key(self, root: &KeyExpr<'_>) -> Option<KeyExpr<'static>> {
         let below = match self {
-            Report::Root => return Some(root.clone().into_owned()),
+            Report::Root | Report::RootWithStats => return Some(root.clone().into_owned()),
             Report::Metrics => "metrics",
             Report::Limits => "limits",
             Report::Events => "events",

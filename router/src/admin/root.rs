@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use zonda_codec::{Locator, WhatAmI, ZenohId};
 
-use crate::table::LinkWeights;
+use crate::{metrics::reference::Traffic, table::LinkWeights};
 
 /// Description of a node in brief, copied under its lock.
 pub(crate) struct Overview {
@@ -16,6 +16,8 @@ pub(crate) struct Overview {
     pub(crate) neighbours: Vec<Neighbour>,
     /// State of each configured endpoint.
     pub(crate) endpoints: Value,
+    /// Counts of all connections, those that have ended included, where the asker wants them.
+    pub(crate) traffic: Option<Traffic>,
 }
 
 /// Connection in an [`Overview`]: to a node, or to a member of a group.
@@ -27,6 +29,8 @@ pub(crate) struct Neighbour {
     pub(crate) links: Vec<LinkEnds>,
     /// Weights of the link between two routers.
     pub(crate) weights: Option<LinkWeights>,
+    /// Counts of the connection, where the asker wants them.
+    pub(crate) traffic: Option<Traffic>,
 }
 
 /// Both ends of a link.
@@ -43,7 +47,7 @@ pub(crate) fn text(mut overview: Overview, metadata: &str, turned_away: Value) -
     let locators: Vec<String> = locators.map(ToString::to_string).collect();
     let sessions = overview.neighbours.iter();
     let sessions: Vec<_> = sessions.map(|one| session(overview.role, one)).collect();
-    json!({
+    let mut root = json!({
         "zid": overview.zid.to_string(),
         "version": concat!("zonda ", env!("CARGO_PKG_VERSION")),
         "metadata": serde_json::from_str(metadata).unwrap_or(Value::Null),
@@ -52,8 +56,24 @@ pub(crate) fn text(mut overview: Overview, metadata: &str, turned_away: Value) -
         "plugins": null,
         "endpoints": overview.endpoints,
         "turned_away": turned_away,
+    });
+    if let Some(traffic) = &overview.traffic {
+        root["stats"] = stats(traffic);
+    }
+    root.to_string()
+}
+
+/// Returns the counts under the reference's names, as far as this node counts the same things.
+fn stats(traffic: &Traffic) -> Value {
+    let messages = |count: u64| json!({"net": count, "shm": 0});
+    json!({
+        "rx_bytes": traffic.received_bytes(),
+        "tx_bytes": traffic.sent_bytes(),
+        "rx_t_msgs": traffic.received_transport_messages(),
+        "rx_n_msgs": messages(traffic.received_messages()),
+        "tx_n_msgs": messages(traffic.sent_messages()),
+        "tx_n_dropped": traffic.dropped_messages(),
     })
-    .to_string()
 }
 
 /// Returns a connection of a node of role `own`.
@@ -74,14 +94,18 @@ fn session(own: WhatAmI, neighbour: &Neighbour) -> Value {
             "actual_weight": weights.actual,
         })
     });
-    json!({
+    let mut session = json!({
         "peer": peer,
         "whatami": role,
         "links": links,
         "shm": false,
         "region": region(own, neighbour.role),
         "weight": weight,
-    })
+    });
+    if let Some(traffic) = &neighbour.traffic {
+        session["stats"] = stats(traffic);
+    }
+    session
 }
 
 /// Returns the name of the region that a neighbour is in: `north`, unless this node is a gateway

@@ -148,6 +148,7 @@ mod tests {
             key: KeyExpr::try_from(key.to_owned()).expect("a key"),
             omits_descriptors: false,
             omits_neighbours: false,
+            wants_stats: false,
             written: None,
             about: None,
         };

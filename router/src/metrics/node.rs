@@ -3,6 +3,7 @@
 //! All metrics of a node: `table.rs` declares them, and this module takes their values from a
 //! snapshot of the node.
 
+use zonda_codec::Priority;
 use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
 use crate::{
@@ -144,6 +145,8 @@ fn of_group(group: &GroupStatus) -> Vec<Sample> {
     let own = [
         Sample::of(&GROUP_MEMBERS, group.members.len() as u64),
         Sample::of(&GROUP_BYTES, group.sent.bytes),
+        Sample::of(&GROUP_RECEIVED_BYTES, group.received.bytes),
+        Sample::of(&GROUP_RECEIVED, group.received.messages.iter().sum()),
     ];
     let all = own
         .into_iter()
@@ -200,6 +203,18 @@ fn of_discovery(found: &DiscoveryStatus) -> impl Iterator<Item = Sample> {
         .chain(each(&GOSSIP, "result", gossip))
 }
 
+/// Returns the messages that a link has brought, of each priority that its connection has.
+fn received(link: &LinkStatus) -> impl Iterator<Item = Sample> {
+    let all = Priority::ALL.into_iter().zip(link.received.messages);
+    let known = all.filter(|(priority, count)| {
+        let mut sent = link.priorities.iter();
+        *count > 0 || sent.any(|counts| counts.priority == *priority)
+    });
+    known.map(|(priority, count)| {
+        Sample::of(&LINK_RECEIVED, count).with("priority", format!("{priority:?}"))
+    })
+}
+
 /// Adds the counters of one link. Several links to one neighbour differ in their `remote` label.
 fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
     // Every sample has the labels of the link.
@@ -212,6 +227,7 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
     let (sent, ignored, discarded) = (&link.sent, &link.ignored, &link.discarded);
     let single = [
         Sample::of(&LINK_BYTES, sent.bytes),
+        Sample::of(&LINK_RECEIVED_BYTES, link.received.bytes),
         Sample::of(&LINK_FULL, sent.refused_full),
         Sample::of(&LINK_TOO_LONG, sent.refused_too_long),
         Sample::of(&LINK_HELD, link.held),
@@ -223,6 +239,7 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
         ("driver", sent.writes_driver),
     ];
     all.extend(each(&LINK_WRITES, "by", writes).map(of_link));
+    all.extend(received(link).map(of_link));
     for counts in &link.priorities {
         let of_priority = |sample: Sample| of_link(sample).with("priority", priority(counts));
         let results = [

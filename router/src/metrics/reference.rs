@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use zonda_codec::{Priority, WhatAmI, ZenohId};
-use zonda_transport::outbox::PriorityCounts;
+use zonda_transport::{
+    outbox::{Outbox, PriorityCounts},
+    protocol::rx::Arrived,
+};
 
 use crate::{
     config::{Flow, MessageKind},
@@ -34,17 +37,23 @@ metrics! {
     RESOURCES Gauge "zenoh_resources_declared" "Declarations, by kind, of this node and of others.";
     BYTES Counter "zenoh_tx_bytes" "Bytes that were sent, framing included, by protocol.";
     MESSAGES Counter "zenoh_tx_network_message" "Messages that were sent, by priority and protocol.";
+    RX_BYTES Counter "zenoh_rx_bytes" "Bytes that were received, framing included, by protocol.";
+    RX_TRANSPORT Counter "zenoh_rx_transport_message" "Frames, fragments and keep-alives that were received, by protocol.";
+    RX_MESSAGES Counter "zenoh_rx_network_message" "Messages that were received, by priority and protocol.";
     NEIGHBOUR_BYTES Counter "zenoh_tx_per_transport_bytes" "Bytes that were sent to a neighbour that is connected.";
     NEIGHBOUR_MESSAGES Counter "zenoh_tx_network_message_per_transport" "Messages that were sent to a neighbour that is connected, by priority.";
+    NEIGHBOUR_RX_BYTES Counter "zenoh_rx_per_transport_bytes" "Bytes that were received from a neighbour that is connected.";
+    NEIGHBOUR_RX_MESSAGES Counter "zenoh_rx_network_message_per_transport" "Messages that were received from a neighbour that is connected, by priority.";
     TX_DROPPED Histogram "zenoh_tx_network_message_dropped_payload_bytes" "Messages that were not sent, by reason.";
     RX_DROPPED Histogram "zenoh_rx_network_message_dropped_payload_bytes" "Messages that came in and were dropped, by reason.";
 }
 
-/// Messages and bytes that were sent.
+/// Messages and bytes that were sent and received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Traffic {
     bytes: u64,
     priorities: [PriorityCounts; 8],
+    received: Arrived,
 }
 
 impl Default for Traffic {
@@ -52,13 +61,21 @@ impl Default for Traffic {
         Traffic {
             bytes: 0,
             priorities: Priority::ALL.map(PriorityCounts::none),
+            received: Arrived::default(),
         }
     }
 }
 
 impl Traffic {
-    pub(crate) fn add(&mut self, bytes: u64, priorities: &[PriorityCounts]) {
-        self.bytes += bytes;
+    /// Adds the counts of a connection.
+    pub(crate) fn add(&mut self, outbox: &Outbox) {
+        let sent = outbox.counters().snapshot().bytes;
+        self.add_counts(sent, &outbox.priorities(), &outbox.arrived());
+    }
+
+    fn add_counts(&mut self, sent: u64, priorities: &[PriorityCounts], received: &Arrived) {
+        self.bytes += sent;
+        self.received.add(received);
         for counts in priorities {
             if let Some(all) = self.priorities.get_mut(counts.priority as usize) {
                 all.add(counts);
@@ -66,10 +83,45 @@ impl Traffic {
         }
     }
 
+    /// Adds the counts of other connections.
+    pub(crate) fn add_all(&mut self, other: &Traffic) {
+        self.add_counts(other.bytes, &other.priorities, &other.received);
+    }
+
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn sent_messages(&self) -> u64 {
+        self.priorities.iter().map(|counts| counts.sent).sum()
+    }
+
+    pub(crate) fn dropped_messages(&self) -> u64 {
+        self.priorities.iter().map(|counts| counts.dropped).sum()
+    }
+
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.received.bytes
+    }
+
+    pub(crate) fn received_transport_messages(&self) -> u64 {
+        self.received.transport_messages
+    }
+
+    pub(crate) fn received_messages(&self) -> u64 {
+        self.received.messages.iter().sum()
+    }
+
     /// Returns the counts of the priorities that have been used.
     fn used(&self) -> impl Iterator<Item = &PriorityCounts> {
         let all = self.priorities.iter();
         all.filter(|counts| counts.sent > 0 || counts.dropped > 0)
+    }
+
+    /// Returns the priorities of received messages with their counts.
+    fn heard(&self) -> impl Iterator<Item = (Priority, u64)> {
+        let all = Priority::ALL.into_iter().zip(self.received.messages);
+        all.filter(|(_, count)| *count > 0)
     }
 }
 
@@ -110,6 +162,8 @@ pub(crate) fn samples(values: &Values) -> Vec<Sample> {
     let each = localities.zip(values.declared);
     all.extend(each.flat_map(|(locality, counts)| declared(locality, counts)));
     all.extend(sent(&values.traffic));
+    let each = values.traffic.iter();
+    all.extend(each.flat_map(|(protocol, traffic)| received(protocol, traffic)));
     all.extend(values.dropped.iter().flat_map(filtered));
     let shown = values.neighbours.iter().take(NEIGHBOURS_MAX);
     all.extend(shown.flat_map(of_neighbour));
@@ -149,16 +203,27 @@ fn sent(traffic: &ByProtocol) -> Vec<Sample> {
         let of = |sample: Sample| sample.with("protocol", protocol.clone());
         all.push(of(Sample::of(&BYTES, traffic.bytes)));
         for counts in traffic.used() {
-            let of = |sample: Sample| of(sample.with("priority", priority(counts)));
+            let of = |sample: Sample| of(sample.with("priority", name(counts.priority)));
             all.push(of(Sample::of(&MESSAGES, counts.sent)).with("shm", "false"));
-            // The sizes of these messages are not counted.
-            for (part, le) in [("_bucket", Some("+Inf")), ("_count", None)] {
-                let sample = Sample::of(&TX_DROPPED, counts.dropped).part(part);
-                let sample = of(sample).with("reason", "congestion");
-                all.push(le.into_iter().fold(sample, |s, le| s.with("le", le)));
-            }
+            // The sizes of these messages are not counted, and the format has no `_count` without a `_sum`.
+            let dropped = of(Sample::of(&TX_DROPPED, counts.dropped).part("_bucket"));
+            all.push(dropped.with("reason", "congestion").with("le", "+Inf"));
         }
     }
+    all
+}
+
+fn received(protocol: &str, traffic: &Traffic) -> Vec<Sample> {
+    let of = |sample: Sample| sample.with("protocol", protocol);
+    let transport_messages = traffic.received.transport_messages;
+    let mut all = vec![
+        of(Sample::of(&RX_BYTES, traffic.received.bytes)),
+        of(Sample::of(&RX_TRANSPORT, transport_messages)),
+    ];
+    all.extend(traffic.heard().map(|(priority, count)| {
+        let sample = Sample::of(&RX_MESSAGES, count).with("priority", name(priority));
+        of(sample).with("shm", "false")
+    }));
     all
 }
 
@@ -170,11 +235,20 @@ fn of_neighbour(neighbour: &NeighbourTraffic) -> Vec<Sample> {
             .with("remote_whatami", neighbour.role.to_string())
             .with("disconnected", "false")
     };
-    let mut all = vec![of(Sample::of(&NEIGHBOUR_BYTES, neighbour.traffic.bytes))];
-    all.extend(neighbour.traffic.used().map(|counts| {
+    let traffic = &neighbour.traffic;
+    let mut all = vec![
+        of(Sample::of(&NEIGHBOUR_BYTES, traffic.bytes)),
+        of(Sample::of(&NEIGHBOUR_RX_BYTES, traffic.received.bytes)),
+    ];
+    all.extend(traffic.heard().map(|(priority, count)| {
+        let sample = of(Sample::of(&NEIGHBOUR_RX_MESSAGES, count));
+        let sample = sample.with("priority", name(priority));
+        sample.with("shm", "false")
+    }));
+    all.extend(traffic.used().map(|counts| {
         let sample = of(Sample::of(&NEIGHBOUR_MESSAGES, counts.sent));
         sample
-            .with("priority", priority(counts))
+            .with("priority", name(counts.priority))
             .with("shm", "false")
     }));
     all
@@ -211,8 +285,8 @@ fn filtered(dropped: &Dropped) -> Vec<Sample> {
 }
 
 /// Returns the reference's name of a priority.
-const fn priority(counts: &PriorityCounts) -> &'static str {
-    match counts.priority {
+const fn name(priority: Priority) -> &'static str {
+    match priority {
         Priority::Control => "control",
         Priority::RealTime => "real-time",
         Priority::InteractiveHigh => "interactive-high",
@@ -247,7 +321,10 @@ mod tests {
         let mut traffic = Traffic::default();
         let mut counts = PriorityCounts::none(Priority::Data);
         (counts.sent, counts.dropped) = (5, 2);
-        traffic.add(100, &[counts]);
+        let mut received = Arrived::default();
+        (received.bytes, received.transport_messages) = (70, 4);
+        received.messages[Priority::Data as usize] = 6;
+        traffic.add_counts(100, &[counts], &received);
         Values {
             zid: "a1".parse().expect("an id"),
             role: WhatAmI::Router,
@@ -278,6 +355,10 @@ mod tests {
             "zenoh_transports_opened{".to_owned() + own + " 1",
             "zenoh_links_opened{protocol=\"tcp\",".to_owned() + own + " 1",
             "zenoh_tx_bytes_total{protocol=\"tcp\",".to_owned() + own + " 100",
+            "zenoh_rx_bytes_total{protocol=\"tcp\",".to_owned() + own + " 70",
+            "zenoh_rx_transport_message_total{protocol=\"tcp\",".to_owned() + own + " 4",
+            "zenoh_rx_network_message_total{priority=\"data\",protocol=\"tcp\",shm=\"false\",".to_owned() + own + " 6",
+            "zenoh_rx_per_transport_bytes_total{protocol=\"tcp\",remote_zid=\"b2\",remote_whatami=\"client\",disconnected=\"false\",".to_owned() + own + " 70",
             "zenoh_tx_network_message_total{priority=\"data\",protocol=\"tcp\",shm=\"false\",".to_owned() + own + " 5",
             "zenoh_tx_network_message_dropped_payload_bytes_bucket{priority=\"data\",protocol=\"tcp\",reason=\"congestion\",le=\"+Inf\",".to_owned() + own + " 2",
             "zenoh_rx_network_message_dropped_payload_bytes_sum{message=\"put\",reason=\"access-control\",".to_owned() + own + " 30",
@@ -286,6 +367,8 @@ mod tests {
         ] {
             assert!(text.lines().any(|known| known == line), "{line}\n{text}");
         }
+        let sizes = "dropped_payload_bytes_count{priority=";
+        assert!(!text.contains(sizes), "no sum goes with it: {text}");
         assert!(text.contains("# TYPE zenoh_build info\n"), "{text}");
         assert!(text.contains("zenoh_build_info{version=\"zonda "), "{text}");
         let brief = without_neighbours(&text);

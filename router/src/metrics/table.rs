@@ -27,6 +27,8 @@ metrics! {
     INTRODUCTIONS_NOW Gauge "zonda_introductions_pending" "Connections that have not introduced themselves yet.";
     GROUP_MEMBERS Gauge "zonda_group_members" "Others in a multicast group.";
     GROUP_BYTES Counter "zonda_group_sent_bytes" "Bytes sent to a multicast group.";
+    GROUP_RECEIVED_BYTES Counter "zonda_group_received_bytes" "Bytes that members of a multicast group have sent to it.";
+    GROUP_RECEIVED Counter "zonda_group_received_messages" "Messages that members of a multicast group have sent to it.";
     GROUP_IGNORED Counter "zonda_group_ignored" "What was heard in a multicast group and not taken, by reason.";
     LOW_PASS_MESSAGES Counter "zonda_low_pass_dropped_messages" "Messages that low_pass_filter has dropped, by direction and kind.";
     LOW_PASS_BYTES Counter "zonda_low_pass_dropped_bytes" "Bytes of payload and attachment of messages that low_pass_filter has dropped.";
@@ -45,6 +47,8 @@ metrics! {
     MEMORY_REFUSED Counter "zonda_memory_messages_refused" "Messages that there was no memory for.";
     UNFINISHED_CLOSED Counter "zonda_unfinished_links_closed" "Links that were closed because a message was begun and not gone on with.";
     LINK_BYTES Counter "zonda_link_sent_bytes" "Bytes handed to a link's socket, framing included.";
+    LINK_RECEIVED_BYTES Counter "zonda_link_received_bytes" "Bytes read from a link's socket, framing included.";
+    LINK_RECEIVED Counter "zonda_link_received_messages" "Messages that came from a neighbour, by priority.";
     LINK_WRITES Counter "zonda_link_writes" "Writes to a link's socket, by who made them.";
     LINK_FULL Counter "zonda_link_full" "Attempts that found a queue of a link full.";
     LINK_TOO_LONG Counter "zonda_link_too_long" "Messages with a field that is longer than the protocol allows.";

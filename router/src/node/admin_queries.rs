@@ -21,7 +21,7 @@ use crate::{
         config_space::{apart, config_path, kept, may_block, write_config},
         explanation::{Explaining, is_explanation, kept_parameters},
         graph,
-        question::{AdminQuestion, AdminReply, sets_false},
+        question::{AdminQuestion, AdminReply, sets},
         report_cache::Report,
         root,
         tracing::{AskedTrace, REPLY_EVERY, is_trace, reply},
@@ -73,8 +73,9 @@ impl Shared {
         let asked = AdminQuestion {
             branch: branch.clone(),
             key: asked.key.clone().into_owned(),
-            omits_descriptors: sets_false(asked.parameters, "descriptors"),
-            omits_neighbours: sets_false(asked.parameters, "per_transport"),
+            omits_descriptors: sets(asked.parameters, "descriptors", false),
+            omits_neighbours: sets(asked.parameters, "per_transport", false),
+            wants_stats: sets(asked.parameters, "_stats", true),
             written: (asked.payload.filter(|_| is_write))
                 .map(|payload| kept(payload, settings).into()),
             about: (is_explanation(asked.key) || is_trace(asked.key))
@@ -185,8 +186,8 @@ impl Shared {
             session: Arc::default(),
         };
         match report {
-            Report::Root => {
-                let overview = self.overview();
+            Report::Root | Report::RootWithStats => {
+                let overview = self.overview(report == Report::RootWithStats);
                 root::text(overview, &self.settings.metadata, self.refusals.describe())
             }
             Report::Metrics => metrics::text(&metrics::node::brief(&node.snapshot())),

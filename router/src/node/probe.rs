@@ -69,6 +69,7 @@ impl Node {
             is_qos: established.qos,
             sent: Default::default(),
             priorities: Vec::new(),
+            received: Default::default(),
             ignored: Default::default(),
             discarded: Default::default(),
             held: 0,

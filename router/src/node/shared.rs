@@ -349,6 +349,7 @@ impl Shared {
             }
             let sent = face.outbox.counters().snapshot();
             let priorities = face.outbox.priorities();
+            let received = face.outbox.arrived();
             let ignored = state.table.counters(id).unwrap_or_default();
             let discarded = face.outbox.discarded();
             let held = face.outbox.held();
@@ -359,6 +360,7 @@ impl Shared {
                 remote,
                 sent,
                 priorities: priorities.clone(),
+                received,
                 ignored,
                 discarded,
                 held,

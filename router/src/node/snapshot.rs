@@ -45,13 +45,13 @@ pub(crate) struct Snapshot {
 }
 
 impl Shared {
-    /// Copies the description of this node.
-    pub(crate) fn overview(&self) -> Overview {
+    /// Copies the description of this node, with the counts of its connections if `with_stats`.
+    pub(crate) fn overview(&self, with_stats: bool) -> Overview {
         let state = self.state.lock();
         let neighbours = state.faces.values();
         let neighbours = neighbours.flat_map(|face| match face.members() {
             Some(members) => members_of(face, &members),
-            None => vec![neighbour(&state, face)],
+            None => vec![neighbour(&state, face, with_stats)],
         });
         Overview {
             zid: self.zid,
@@ -61,11 +61,21 @@ impl Shared {
             endpoints: state
                 .peers
                 .describe_endpoints(|face| state.faces.contains_key(&face)),
+            traffic: with_stats.then(|| all_traffic(&state)),
         }
     }
 }
 
-fn neighbour(state: &State, face: &Face) -> Neighbour {
+/// Returns the counts of all connections, those that have ended included.
+fn all_traffic(state: &State) -> Traffic {
+    let mut all = Traffic::default();
+    let ended = state.peers.ended_traffic.values();
+    ended.for_each(|traffic| all.add_all(traffic));
+    state.faces.values().for_each(|face| all.add(&face.outbox));
+    all
+}
+
+fn neighbour(state: &State, face: &Face, with_stats: bool) -> Neighbour {
     let (zid, role) = (face.status.zid, face.status.whatami);
     let places = face.places().into_iter();
     Neighbour {
@@ -76,6 +86,11 @@ fn neighbour(state: &State, face: &Face) -> Neighbour {
             .map(|(local, remote)| LinkEnds { local, remote })
             .collect(),
         weights: state.table.link_weights(&zid),
+        traffic: with_stats.then(|| {
+            let mut traffic = Traffic::default();
+            traffic.add(&face.outbox);
+            traffic
+        }),
     }
 }
 
@@ -89,6 +104,7 @@ fn members_of(group: &Face, members: &[LinkStatus]) -> Vec<Neighbour> {
             remote: member.remote.clone(),
         }],
         weights: None,
+        traffic: None,
     };
     members.iter().map(member).collect()
 }
@@ -101,11 +117,10 @@ impl Shared {
         let mut neighbours = Vec::new();
         for face in state.faces.values() {
             let protocol = face.status.remote.proto();
-            let bytes = face.outbox.counters().snapshot().bytes;
             let mut own = Traffic::default();
-            own.add(bytes, &face.outbox.priorities());
+            own.add(&face.outbox);
             let all = traffic.entry(protocol.to_owned()).or_default();
-            all.add(bytes, &face.outbox.priorities());
+            all.add(&face.outbox);
             if face.group.is_none() {
                 neighbours.push(NeighbourTraffic {
                     zid: face.status.zid,

@@ -409,6 +409,7 @@ pub(crate) fn status_of(
         is_qos: established.qos,
         sent: Default::default(),
         priorities: Vec::new(),
+        received: Default::default(),
         ignored: Default::default(),
         discarded: Default::default(),
         held: 0,

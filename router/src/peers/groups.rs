@@ -21,7 +21,7 @@ use zonda_transport::{
     protocol::{
         parameters::LocalParameters,
         patience::Isolation,
-        rx::{Context, Deliver},
+        rx::{Arrived, Context, Deliver},
     },
 };
 
@@ -49,6 +49,8 @@ pub struct GroupStatus {
     pub members: Vec<Member>,
     /// Counts of messages to the group, sent and unsent.
     pub sent: OutboxCounts,
+    /// Counts of what members have sent, without members whose own link brings the same.
+    pub received: Arrived,
     /// Counts of messages from the group that were not accepted.
     pub counts: GroupCounts,
 }
@@ -67,6 +69,7 @@ impl Node {
                 endpoint: group.endpoint().clone(),
                 members: group.members(),
                 sent: face.outbox.counters().snapshot(),
+                received: face.outbox.arrived(),
                 counts: group.counts(),
             })
         };

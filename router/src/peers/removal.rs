@@ -79,8 +79,7 @@ fn remove(shared: &Shared, state: &mut State, id: FaceId, ended: &Ended) -> Remo
         state.peers.ended.add(&face.outbox);
         let protocol = face.status.remote.proto().to_owned();
         let traffic = state.peers.ended_traffic.entry(protocol).or_default();
-        let bytes = face.outbox.counters().snapshot().bytes;
-        traffic.add(bytes, &face.outbox.priorities());
+        traffic.add(&face.outbox);
         state.peers.note_away(shared.role, &face.status);
         shared.note_lost(state, zid, &face.outbox, ended);
     }

@@ -21,7 +21,7 @@ use super::{Asker, View, span};
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// Widths of the columns.
-const WIDTHS: [u16; COLUMNS.len()] = [8, 6, 9, 9, 6, 8, 7, 9, 48];
+const WIDTHS: [u16; COLUMNS.len()] = [8, 6, 9, 9, 9, 9, 6, 8, 7, 9, 48];
 
 /// Returns true if there is a terminal to draw in and to take keys from.
 pub fn is_possible() -> bool {

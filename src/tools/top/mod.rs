@@ -77,12 +77,14 @@ impl View {
         };
         let sum = |of: fn(&Row) -> u64| self.rows.iter().map(of).fold(0, u64::saturating_add);
         format!(
-            "router {}, {up}, {} of {} neighbours, memory {} of {} B, out {} msg/s {} B/s, queued {} B, dropped {}/s",
+            "router {}, {up}, {} of {} neighbours, memory {} of {} B, in {} msg/s {} B/s, out {} msg/s {} B/s, queued {} B, dropped {}/s",
             plain(&self.router),
             self.sessions,
             self.sessions_max,
             self.memory,
             self.memory_budget,
+            sum(|row| row.in_messages_per_s),
+            sum(|row| row.in_bytes_per_s),
             sum(|row| row.out_messages_per_s),
             sum(|row| row.out_bytes_per_s),
             sum(|row| row.queued_bytes),
@@ -211,7 +213,7 @@ impl Top {
         if !(self.once && self.why) {
             print(format_args!("{}", view.header()));
             let rows = view.rows.iter().map(Row::cells);
-            print_lines(format_args!("{}", table(COLUMNS, rows, 2..8)));
+            print_lines(format_args!("{}", table(COLUMNS, rows, 2..10)));
         }
         if self.why {
             print(format_args!("{}", view.why));

@@ -10,9 +10,11 @@ use zonda_program::plain;
 use super::snapshot::{Counts, Snapshot};
 
 /// Columns of the table, in order.
-pub const COLUMNS: [&str; 9] = [
+pub const COLUMNS: [&str; 11] = [
     "id",
     "role",
+    "in msg/s",
+    "in B/s",
     "out msg/s",
     "out B/s",
     "queued",
@@ -23,10 +25,10 @@ pub const COLUMNS: [&str; 9] = [
 ];
 
 /// Columns that hold a name; all between them hold numbers.
-const TEXTS: [usize; 3] = [0, 1, 8];
+const TEXTS: [usize; 3] = [0, 1, 10];
 
 /// Column by which the table is sorted at first: bytes that wait.
-pub const FULLEST: usize = 5;
+pub const FULLEST: usize = 7;
 
 /// Most characters of an id in the table.
 const ID_SHOWN: usize = 8;
@@ -37,6 +39,8 @@ pub struct Row {
     pub zid: String,
     pub role: String,
     pub address: String,
+    pub in_messages_per_s: u64,
+    pub in_bytes_per_s: u64,
     pub out_messages_per_s: u64,
     pub out_bytes_per_s: u64,
     pub queued: u64,
@@ -69,6 +73,8 @@ impl Row {
         [
             plain(&id).into_owned(),
             plain(&self.role).into_owned(),
+            number(self.in_messages_per_s),
+            number(self.in_bytes_per_s),
             number(self.out_messages_per_s),
             number(self.out_bytes_per_s),
             number(self.queued),
@@ -81,11 +87,13 @@ impl Row {
 
     fn number(&self, column: usize) -> u64 {
         match column {
-            2 => self.out_messages_per_s,
-            3 => self.out_bytes_per_s,
-            4 => self.queued,
-            5 => self.queued_bytes,
-            6 => self.dropped,
+            2 => self.in_messages_per_s,
+            3 => self.in_bytes_per_s,
+            4 => self.out_messages_per_s,
+            5 => self.out_bytes_per_s,
+            6 => self.queued,
+            7 => self.queued_bytes,
+            8 => self.dropped,
             _ => self.dropped_per_s,
         }
     }
@@ -97,7 +105,7 @@ pub fn sort(rows: &mut [Row], column: usize, reverse: bool) {
         let order = match column {
             0 => a.zid.cmp(&b.zid),
             1 => a.role.cmp(&b.role),
-            8 => a.address.cmp(&b.address),
+            10 => a.address.cmp(&b.address),
             _ => b.number(column).cmp(&a.number(column)),
         };
         let order = if reverse { order.reverse() } else { order };
@@ -134,6 +142,8 @@ impl Stalls {
                 is_unknown: !now.knows(counts),
                 role: counts.role.clone(),
                 address: counts.address.clone(),
+                in_messages_per_s: rate(|counts| counts.received),
+                in_bytes_per_s: rate(|counts| counts.received_bytes),
                 out_messages_per_s: rate(|counts| counts.sent),
                 out_bytes_per_s: rate(|counts| counts.bytes),
                 queued: counts.queued(),
@@ -213,6 +223,6 @@ mod tests {
             address: "\u{1b}[2J".to_owned(),
             ..Row::default()
         };
-        assert_eq!(row.cells()[8], r"\u001b[2J");
+        assert_eq!(row.cells()[10], r"\u001b[2J");
     }
 }

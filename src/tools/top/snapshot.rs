@@ -27,6 +27,8 @@ pub struct Counts {
     pub address: String,
     pub bytes: u64,
     pub sent: u64,
+    pub received_bytes: u64,
+    pub received: u64,
     pub dropped: u64,
     /// Attempts that found a queue full.
     pub full: u64,
@@ -127,6 +129,8 @@ impl Snapshot {
                 };
                 let sum = match (name, label("result")) {
                     ("zonda_link_sent_bytes_total", _) => &mut counts.bytes,
+                    ("zonda_link_received_bytes_total", _) => &mut counts.received_bytes,
+                    ("zonda_link_received_messages_total", _) => &mut counts.received,
                     ("zonda_link_full_total", _) => &mut counts.full,
                     ("zonda_link_messages_total", "sent") => &mut counts.sent,
                     ("zonda_link_messages_total", "dropped") => &mut counts.dropped,
@@ -187,12 +191,15 @@ mod tests {
         let text = "# TYPE zonda_link_sent_bytes counter\n\
             zonda_link_sent_bytes_total{zid=\"a1\",role=\"client\",remote=\"tcp/1\"} 10\n\
             zonda_link_sent_bytes_total{zid=\"a1\",role=\"client\",remote=\"tcp/2\"} 5\n\
+            zonda_link_received_bytes_total{zid=\"a1\",remote=\"tcp/1\"} 8\n\
+            zonda_link_received_messages_total{zid=\"a1\",priority=\"Data\"} 2\n\
             zonda_link_messages_total{zid=\"a1\",priority=\"Data\",result=\"dropped\"} 3\n\
             zonda_link_queued{zid=\"a1\",priority=\"Data\"} 7\n\
             zonda_limit{key=\"transport/unicast/max_sessions\"} 100\n# EOF\n";
         let snapshot = Snapshot::read(text, Instant::now());
         let counts = &snapshot.neighbours["a1"];
         assert_eq!((counts.bytes, counts.dropped, counts.queued()), (15, 3, 7));
+        assert_eq!((counts.received_bytes, counts.received), (8, 2));
         assert_eq!(counts.address, "tcp/1");
         assert_eq!(snapshot.sessions_max, 100);
     }

@@ -158,10 +158,12 @@ impl<R: Runtime, H: Handler> ReadTask<R, H> {
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
+        self.receiver.note_bytes(first);
         self.block = self.counted(buffer.capacity());
         self.put_back(buffer);
         loop {
             let delivered = self.deliver();
+            self.outbox.note_arrived(&self.receiver.arrived());
             self.note_discarded();
             self.handler.received(&self.receiver);
             // Also when a Close followed the data: forwarded messages must not stay in their lanes.
@@ -210,7 +212,8 @@ impl<R: Runtime, H: Handler> ReadTask<R, H> {
             match read {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
-                Ok(_) => {
+                Ok(count) => {
+                    self.receiver.note_bytes(count);
                     let now = clock::now();
                     self.turn.note_read(now);
                     self.outbox.note_received(now);

@@ -26,7 +26,7 @@ use crate::link::{LinkAddress, Protocol};
 use crate::log_limit::LogLimit;
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, PATCH};
-use crate::protocol::rx::{Flow, Pause, PeerMisbehaved, Receiver};
+use crate::protocol::rx::{Arrived, Flow, Pause, PeerMisbehaved, Receiver};
 
 /// Distance of an announced number behind the last received one from which on the member was
 /// restarted at its old address.
@@ -92,6 +92,7 @@ pub(super) struct Members {
     changes: u64,
     /// Number of times that a member has come.
     came: u64,
+    arrived: Arrived,
     logs: Logs,
 }
 
@@ -119,6 +120,7 @@ impl Members {
             ),
             changes: 0,
             came: 0,
+            arrived: Arrived::default(),
             logs: Logs::default(),
         }
     }
@@ -337,6 +339,11 @@ impl Members {
             .starting_at(next)
     }
 
+    /// Returns the counts of what members have sent, without those whose own link brings the same.
+    pub(super) fn arrived(&self) -> &Arrived {
+        &self.arrived
+    }
+
     /// Delivers the messages of a datagram, from the point where a pause interrupted it. `None`
     /// when all are delivered.
     pub(super) fn deliver<H: GroupHandler>(
@@ -361,10 +368,17 @@ impl Members {
         // Decode the datagram, or the rest of it after a pause.
         let bytes = datagram.as_slice();
         let receiver = &mut member.receiver;
+        let before = receiver.arrived();
+        if pause.is_none() {
+            receiver.note_bytes(bytes.len());
+        }
         let flow = match pause {
             None => receiver.handle_batch(bytes, datagram, &mut sieve),
             Some(pause) => receiver.resume_batch(pause, bytes, datagram, &mut sieve),
         };
+        if !is_muted {
+            self.arrived.add(&receiver.arrived().since(&before));
+        }
         // Remove a member that has left or violated the protocol.
         match flow {
             Ok(Flow::Paused(pause)) => return Some(pause),

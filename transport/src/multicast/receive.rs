@@ -186,6 +186,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         loop {
             let handler = &mut self.handler;
             pause = self.members.deliver(from, datagram, pause, handler);
+            self.outbox.note_arrived(self.members.arrived());
             self.handler.burst_end().await;
             if pause.is_none() || self.outbox.is_closed() {
                 return;

@@ -13,6 +13,7 @@
 //! Locks: a lane's, held while messages are encoded; the socket writer's, held by the thread that was elected to write.
 //! A lane may be locked while the writer is, never the other way round. No lock is held across an await or a callback.
 
+mod arrivals;
 mod closing;
 mod counts;
 #[cfg(all(target_os = "linux", not(test)))]
@@ -77,7 +78,7 @@ pub use room::RoomListener;
 pub(crate) use signals::{Signals, signal};
 pub(crate) use spent::SpentPayloads;
 pub use tally::OutboxCounters;
-use tally::{Discards, Tally, lane_index};
+use tally::{Arrivals, Discards, Tally, lane_index};
 use writer::SocketWriter;
 
 /// The interval in which the driver looks at the open batches of a link that is hot. A message of a
@@ -128,6 +129,7 @@ pub struct Outbox {
     released: AtomicBool,
     ended: OnceLock<Ended>,
     closing: Closing,
+    arrivals: Arrivals,
     discards: Discards,
     /// The number of times that a priority of the peer was held.
     held: AtomicU64,
@@ -221,6 +223,7 @@ impl Outbox {
             released: AtomicBool::new(false),
             ended: OnceLock::new(),
             closing: Closing::default(),
+            arrivals: Arrivals::default(),
             discards: Discards::default(),
             held: AtomicU64::new(0),
             signals: Signals::default(),

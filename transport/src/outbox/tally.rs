@@ -44,6 +44,15 @@ impl Tally {
     }
 }
 
+/// Counters of what has arrived, in the order of the fields of
+/// [`Arrived`](crate::protocol::rx::Arrived).
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    pub(super) bytes: AtomicU64,
+    pub(super) transport_messages: AtomicU64,
+    pub(super) messages: [AtomicU64; 8],
+}
+
 /// Counters of received and discarded items, in the order of the fields of
 /// [`Discarded`](super::Discarded).
 #[derive(Debug, Default)]

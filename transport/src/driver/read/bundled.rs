@@ -38,6 +38,8 @@ pub(in crate::driver) struct BundledReadTask<R, H> {
     member: Arc<BundleLink>,
     block: Arc<SharedBlock>,
     consumed: usize,
+    /// Bytes read that the receiver has not counted yet.
+    uncounted: usize,
     unpacker: Unpacker,
     turn: TimeSlice,
     /// Next time to check, as far as this link knows, for priorities of the connection that waited
@@ -58,6 +60,7 @@ impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
             member,
             block: Arc::default(),
             consumed: 0,
+            uncounted: 0,
             unpacker: Unpacker::default(),
             turn: TimeSlice::default(),
             look_at: None,
@@ -94,6 +97,7 @@ impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
         let first = unread.len().min(buffer.spare_mut().len());
         buffer.spare_mut()[..first].copy_from_slice(&unread[..first]);
         buffer.advance(first);
+        self.uncounted = first;
         self.block = Arc::new(SharedBlock(buffer, Charge::default()));
         loop {
             if let Err(ended) = self.deliver().await {
@@ -123,7 +127,8 @@ impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
             match result {
                 _ if self.bundle.outbox().is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
-                Ok(_) => {
+                Ok(count) => {
+                    self.uncounted += count;
                     self.turn.note_read(clock::now());
                     self.note_received();
                 }
@@ -192,6 +197,9 @@ impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
         // Also when a Close followed the data: forwarded messages must not stay in their lanes.
         seat.handler.burst_end().await;
         let outbox = self.bundle.outbox();
+        seat.receiver
+            .note_bytes(std::mem::take(&mut self.uncounted));
+        outbox.note_arrived(&seat.receiver.arrived());
         if seat.receiver.thrown_away() > 0 && outbox.note_discarded(&seat.receiver.received()) {
             seat.handler.missed_too_large();
         }

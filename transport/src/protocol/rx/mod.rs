@@ -2,15 +2,17 @@
 //! Conversion of received batches to messages: the sequence rule of each channel, the reassembly of
 //! fragments, and the [`Receiver`] that takes a batch apart. One owner, the driver of the link.
 
+mod arrived;
 mod defragment;
 mod message_buffer;
 mod receiver;
 mod sequence;
 
+pub use arrived::{Arrived, Received};
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
 pub use receiver::{
     CannotContinue, Context, Deliver, Flow, HELD_BYTES_MAX, Pause, PeerMisbehaved, ReadBuffer,
-    Received, Receiver, UNFINISHED_MAX,
+    Receiver, UNFINISHED_MAX,
 };
 pub use sequence::Sequence;
 

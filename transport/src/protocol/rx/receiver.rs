@@ -20,6 +20,7 @@ use zonda_codec::{
     Reliability, TransportMessage,
 };
 
+use super::arrived::{Arrived, PRIORITIES, Received};
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
 use crate::ledger::Share;
 use crate::protocol::parameters::{Established, LEASE_MAX};
@@ -166,35 +167,6 @@ pub enum PeerMisbehaved {
         /// The priority received.
         priority: Priority,
     },
-}
-
-/// Counts of a [`Receiver`] since the link opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Received {
-    /// Batches taken.
-    pub batches: u64,
-    /// Network messages delivered.
-    pub messages: u64,
-    /// Frames dropped because their sequence number was old or repeated.
-    pub frames_dropped: u64,
-    /// Fragments dropped because their sequence number was old or repeated.
-    pub fragments_dropped: u64,
-    /// Sequence numbers that never arrived, or arrived too late to be accepted.
-    pub sequence_numbers_skipped: u64,
-    /// Fragments accepted that did not become part of a message.
-    pub fragments_discarded: u64,
-    /// Fragmented messages given up before their end: interrupted, abandoned or over a limit.
-    pub messages_discarded: u64,
-    /// Messages of these that were over a limit.
-    pub messages_too_large: u64,
-    /// Messages reassembled from fragments that could not be decoded, and those in shared memory.
-    pub messages_undecodable: u64,
-    /// Messages whose payload lies in the sender's shared memory, in fragments or not. The receiver drops them.
-    pub messages_in_shared_memory: u64,
-    /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
-    pub ignored: u64,
-    /// Number of times that a priority had to wait for a declaration that was still on its way.
-    pub lanes_held: u64,
 }
 
 /// Receiving half of an open link.
@@ -362,11 +334,33 @@ impl Receiver {
     /// Returns the counts since the link opened.
     pub fn received(&self) -> Received {
         Received {
+            messages: self.counters.messages_by_priority.iter().sum(),
             fragments_discarded: self.defragmenter.fragments_discarded(),
             messages_discarded: self.defragmenter.messages_discarded(),
             messages_too_large: self.defragmenter.messages_too_large(),
             ..self.counters
         }
+    }
+
+    /// Returns the counts of what has arrived since the link opened.
+    #[inline]
+    pub fn arrived(&self) -> Arrived {
+        Arrived {
+            bytes: self.counters.bytes,
+            transport_messages: self.counters.transport_messages,
+            messages: self.counters.messages_by_priority,
+        }
+    }
+
+    /// Counts bytes that were read from the link.
+    pub fn note_bytes(&mut self, count: usize) {
+        self.counters.bytes += count as u64;
+    }
+
+    /// Counts delivered messages of a priority.
+    #[inline]
+    fn note_messages(&mut self, priority: Priority, count: u64) {
+        self.counters.messages_by_priority[priority as usize % PRIORITIES] += count;
     }
 
     /// Returns a sum of the discarded items since the link opened: it grows whenever a count of them does.
@@ -539,6 +533,7 @@ impl<D: Deliver> DecodePass<'_, D> {
             // Decode the next transport message.
             let offset = r.position();
             let message = self.decoded(offset, TransportMessage::decode(r))?;
+            self.receiver.counters.transport_messages += 1;
             let pause = match message {
                 TransportMessage::Frame(header) => {
                     self.receiver.idle.keep_alives = 0;
@@ -669,7 +664,7 @@ impl<D: Deliver> DecodePass<'_, D> {
                 break;
             }
         }
-        self.receiver.counters.messages += messages;
+        self.receiver.note_messages(priority, messages);
         Ok(pause)
     }
 

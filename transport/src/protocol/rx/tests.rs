@@ -143,7 +143,9 @@ fn frames_are_delivered_in_place_and_in_order() {
         received,
         Received {
             batches: 2,
+            transport_messages: 4,
             messages: 4,
+            messages_by_priority: [0, 2, 0, 0, 0, 2, 0, 0],
             ..Received::default()
         }
     );

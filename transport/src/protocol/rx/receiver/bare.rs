@@ -42,6 +42,7 @@ impl Receiver {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
+        self.counters.transport_messages += 1;
         let mut pass = DecodePass {
             receiver: self,
             batch_bytes: message.len(),

@@ -420,7 +420,7 @@ impl Receiver {
         };
         let is_early = deliver.wants_pause() && self.note_early(deliver, || Some(kept()));
         match delivered {
-            Ok(true) => self.counters.messages += u64::from(!is_early),
+            Ok(true) => self.note_messages(context.priority, u64::from(!is_early)),
             Err(DecodeError::SharedMemory { .. }) => self.note_shared_memory(),
             Ok(false) | Err(_) => self.counters.messages_undecodable += 1,
         }

@@ -305,6 +305,7 @@ impl Receiver {
         self.idle.keep_alives = 0;
         self.sequences[channel].accept(sn);
         self.counters.batches += 1;
+        self.counters.transport_messages += 1;
         Some(Landing {
             channel,
             priority,
