@@ -369,9 +369,20 @@ impl LinkStatus {
         true
     }
 
-    /// Reliability of the link; `None` if its messages have no priorities.
+    /// Returns the first and the last priority that the link is for; `None` if it is for all.
+    pub fn priorities(&self) -> Option<(u8, u8)> {
+        self.options.priorities()
+    }
+
+    /// Reliability of the link, as its ends agreed on or as that of its kind; `None` if its messages
+    /// have no priorities.
     pub fn reliability(&self) -> Option<Reliability> {
-        self.is_qos.then_some(Reliability::Reliable)
+        let of_kind = match self.remote.proto() {
+            "udp" | "serial" => Reliability::BestEffort,
+            _ => Reliability::Reliable,
+        };
+        let agreed = self.options.reliability();
+        self.is_qos.then(|| agreed.unwrap_or(of_kind))
     }
 }
 

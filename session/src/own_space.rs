@@ -6,7 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
-use zonda_codec::{KeyExpr, ZenohId};
+use zonda_codec::{KeyExpr, Priority, ZenohId};
 
 use crate::connections::{Link, LinkEvent, Transport, TransportEvent};
 use crate::encoding::Encoding;
@@ -142,6 +142,16 @@ fn link_key(own: ZenohId, link: &Link) -> String {
     format!("@/{own}/session/transport/unicast/{zid}/link/{number}")
 }
 
+/// Returns a range of priorities by their names.
+fn range(first: u8, last: u8) -> Value {
+    let name = |number: u8| {
+        Priority::try_from(number)
+            .map(|priority| format!("{priority:?}"))
+            .ok()
+    };
+    json!({"start": name(first), "end": name(last)})
+}
+
 fn link_value(link: &Link) -> Value {
     json!({
         "src": link.src().to_string(),
@@ -151,7 +161,7 @@ fn link_value(link: &Link) -> Value {
         "is_streamed": link.is_streamed(),
         "interfaces": [],
         "auth_identifier": null,
-        "priorities": null,
+        "priorities": link.priorities().map(|(first, last)| range(first, last)),
         "reliability": link.reliability().map(|kind| format!("{kind:?}")),
     })
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use zonda::qos::CongestionControl;
+use zonda::qos::{CongestionControl, Priority, Reliability};
 use zonda::sample::SampleKind;
 use zonda::{Config, Session, Wait};
 
@@ -297,4 +297,53 @@ fn what_waits_is_sent_on_the_next_link() {
     }
     flood.join().expect("every put was taken");
     assert!(lost < 10_000, "{lost} of 20000 were lost with the link");
+}
+
+/// Each link shows the priorities that the node which has opened it names, at both ends.
+#[test]
+fn links_show_the_priorities_that_they_are_for() {
+    let first = listener(SEVERAL);
+    let [one, other] = [0, 1].map(|_| relays(&first, 1).remove(0));
+    let urgent = format!("{}?prio=1-3;rel=1", one.endpoint);
+    let rest = format!("{}?prio=4-7;rel=0", other.endpoint);
+    let config = peer(SEVERAL).listen([] as [&str; 0]);
+    let second = zonda::open(config.connect([urgent, rest]));
+    let second = second.wait().expect("it opens");
+    let shown = |session: &Session| {
+        let links = session.info().links();
+        let each = links.iter();
+        let each = each.map(|link| (link.priorities(), link.reliability()));
+        let mut each: Vec<_> = each.collect();
+        each.sort_by_key(|(priorities, _)| *priorities);
+        each
+    };
+    let agreed = [
+        (Some((1, 3)), Some(Reliability::Reliable)),
+        (Some((4, 7)), Some(Reliability::BestEffort)),
+    ];
+    until("both links are there", || {
+        let ends = [&first, &second];
+        ends.iter().all(|end| shown(end) == agreed)
+    });
+    let own = format!("@/{}/session/transport/unicast/*/link/*", first.zid());
+    let replies = first.get(own).wait().expect("a selector");
+    let text = |reply: zonda::query::Reply| {
+        let sample = reply.into_result().ok()?;
+        Some(sample.payload().try_to_string().ok()?.into_owned())
+    };
+    let told: Vec<String> = replies.iter().filter_map(text).collect();
+    let range = r#""priorities":{"end":"InteractiveLow","start":"RealTime"}"#;
+    assert!(told.iter().any(|link| link.contains(range)), "{told:?}");
+    // Messages of each priority arrive, whatever the links are for.
+    let subscriber = first.declare_subscriber("demo/*").wait().expect("open");
+    for number in 1..=7 {
+        let priority = Priority::try_from(number).expect("a priority");
+        let publisher = second.declare_publisher("demo/a").priority(priority);
+        let publisher = publisher.congestion_control(CongestionControl::Block);
+        let publisher = publisher.wait().expect("open");
+        until_matched(&publisher);
+        publisher.put(vec![number]).wait().expect("it is taken");
+        let sample = subscriber.recv_timeout(LONG).expect("open");
+        assert_eq!(sample.expect("it arrives").priority(), priority);
+    }
 }

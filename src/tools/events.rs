@@ -14,6 +14,8 @@ pub fn link(link: &Link) -> Value {
         "opened_by": if link.dialed { "this node" } else { "the other" },
         "batch_size": link.batch_size,
         "priorities": link.is_qos,
+        "priority_range": link.priorities(),
+        "reliability": link.reliability().map(|kind| format!("{kind:?}")),
         "options": link.options.names(),
     })
 }

@@ -94,7 +94,11 @@ fn for_people(facts: &Value) -> String {
         let link = |link: &Value| {
             let parts = ["role", "zid", "remote", "opened_by"].map(|name| text(&link[name]));
             let [role, zid, remote, opener] = parts;
-            format!("{role} {zid} at {remote}, opened by {opener}")
+            let range = match link["priority_range"].as_array().map(Vec::as_slice) {
+                Some([first, last]) => format!(", for priorities {first} to {last}"),
+                _ => String::new(),
+            };
+            format!("{role} {zid} at {remote}, opened by {opener}{range}")
         };
         let missing = |one: &Value| match one["why"].as_str() {
             Some(why) => format!("{}: {why}", text(&one["endpoint"])),

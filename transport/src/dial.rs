@@ -263,11 +263,10 @@ pub async fn open_link_with<R: Runtime>(
     let connected = link::connect(runtime, &terms).await;
     let connected =
         connected.map_err(|failure| DialError::of(failure, endpoint, options.timeout))?;
+    let mut offer = connected.remote.protocol().offer(local, endpoint);
+    offer.qos_link = link::qos_link(endpoint);
     let mut opening = Opening {
-        opener: Opener::new(
-            connected.remote.protocol().offer(local, endpoint),
-            options.expected,
-        ),
+        opener: Opener::new(offer, options.expected),
         speaks: None,
     };
     // Boxed, as callers wait for much else in the same future.

@@ -4,7 +4,7 @@
 //! of the reference's root, and some of our own behind them.
 
 use serde_json::{Value, json};
-use zonda_codec::{Locator, WhatAmI, ZenohId};
+use zonda_codec::{Locator, Reliability, WhatAmI, ZenohId};
 
 use crate::{metrics::reference::Traffic, table::LinkWeights};
 
@@ -37,6 +37,9 @@ pub(crate) struct Neighbour {
 pub(crate) struct LinkEnds {
     pub(crate) local: Locator,
     pub(crate) remote: Locator,
+    /// First and last priority that it is for, where its ends have agreed on any.
+    pub(crate) priorities: Option<(u8, u8)>,
+    pub(crate) reliability: Option<Reliability>,
 }
 
 /// Returns the value of the root. The metadata are JSON without secrets, `turned_away` counts
@@ -79,8 +82,16 @@ fn stats(traffic: &Traffic) -> Value {
 /// Returns a connection of a node of role `own`.
 fn session(own: WhatAmI, neighbour: &Neighbour) -> Value {
     let links = neighbour.links.iter();
-    let links =
-        links.map(|ends| json!({"src": ends.local.to_string(), "dst": ends.remote.to_string()}));
+    let links = links.map(|ends| {
+        let mut link = json!({"src": ends.local.to_string(), "dst": ends.remote.to_string()});
+        if let Some(priorities) = ends.priorities {
+            link["priorities"] = json!(priorities);
+        }
+        if let Some(reliability) = ends.reliability {
+            link["reliability"] = json!(format!("{reliability:?}"));
+        }
+        link
+    });
     let links: Vec<_> = links.collect();
     let (peer, role) = (neighbour.zid.to_string(), neighbour.role.to_string());
     if let Some(group) = &neighbour.group {

@@ -40,7 +40,7 @@ pub(crate) fn bound(
 #[cold]
 fn bind(filters: &Filters, face: &mut Face, flow: Flow, key: Option<&KeyExpr<'_>>) -> Bound {
     let places = face.places();
-    let local = places.iter().map(|(local, _)| local);
+    let local = places.iter().map(|place| &place.local);
     let subject = subject(&face.status, local, filters.need_interfaces());
     let bound = filters.bind(&subject, flow, key);
     let text = key.map_or("", |key| key.as_str());

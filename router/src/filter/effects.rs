@@ -43,7 +43,11 @@ impl Neighbourhood {
         Some(Neighbourhood {
             peer: found.status.clone(),
             outbox: Arc::clone(&found.outbox),
-            local: found.places().into_iter().map(|(local, _)| local).collect(),
+            local: found
+                .places()
+                .into_iter()
+                .map(|place| place.local)
+                .collect(),
             filters: Arc::clone(&state.filters),
         })
     }

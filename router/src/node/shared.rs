@@ -355,9 +355,10 @@ impl Shared {
             let held = face.outbox.held();
             let status = face.status.clone();
             let places = face.places().into_iter();
-            let links = places.map(|(local, remote)| LinkStatus {
-                local,
-                remote,
+            let links = places.map(|place| LinkStatus {
+                local: place.local,
+                remote: place.remote,
+                options: status.options.of_link(place.qos_link),
                 sent,
                 priorities: priorities.clone(),
                 received,

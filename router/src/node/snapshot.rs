@@ -83,7 +83,12 @@ fn neighbour(state: &State, face: &Face, with_stats: bool) -> Neighbour {
         role,
         group: None,
         links: places
-            .map(|(local, remote)| LinkEnds { local, remote })
+            .map(|place| LinkEnds {
+                local: place.local,
+                remote: place.remote,
+                priorities: place.qos_link.and_then(|terms| terms.priorities()),
+                reliability: place.qos_link.and_then(|terms| terms.reliability()),
+            })
             .collect(),
         weights: state.table.link_weights(&zid),
         traffic: with_stats.then(|| {
@@ -102,6 +107,8 @@ fn members_of(group: &Face, members: &[LinkStatus]) -> Vec<Neighbour> {
         links: vec![LinkEnds {
             local: member.local.clone(),
             remote: member.remote.clone(),
+            priorities: None,
+            reliability: None,
         }],
         weights: None,
         traffic: None,

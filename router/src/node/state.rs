@@ -11,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::Locator;
 use zonda_transport::{
     multicast::{Group, Member},
     outbox::Outbox,
@@ -26,7 +25,10 @@ use crate::{
         sessions::Attached,
     },
     notify::notices::Notices,
-    peers::{links::Links, state::Peers},
+    peers::{
+        links::{LinkPlace, Links},
+        state::Peers,
+    },
     query::Queries,
     table::{Action, FaceId, ForwardingTable},
 };
@@ -93,14 +95,16 @@ impl Face {
         Some(members.into_iter().filter_map(link).collect())
     }
 
-    /// Returns both ends of each of its links.
-    pub(crate) fn places(&self) -> Vec<(Locator, Locator)> {
+    /// Returns the place of each of its links.
+    pub(crate) fn places(&self) -> Vec<LinkPlace> {
         let several = self.links.iter().flat_map(Links::places);
-        let mut places: Vec<_> = several
-            .map(|(_, local, remote)| (local.clone(), remote.clone()))
-            .collect();
+        let mut places: Vec<_> = several.cloned().collect();
         if places.is_empty() {
-            places.push((self.status.local.clone(), self.status.remote.clone()));
+            places.push(LinkPlace {
+                local: self.status.local.clone(),
+                remote: self.status.remote.clone(),
+                qos_link: self.status.options.qos_link,
+            });
         }
         places
     }

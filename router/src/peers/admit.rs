@@ -34,7 +34,7 @@ use crate::{
         admission::{self, ConnectingPeer},
         crossing,
         join::{self, Joined, ReservedLink},
-        links::{LinkHandle, Links, MultilinkConnection},
+        links::{LinkHandle, LinkPlace, Links, MultilinkConnection},
         notes,
         reasons::Loss,
         rejoin, trust,
@@ -220,10 +220,15 @@ fn begin_bundle(
     let bundle = Bundle::new(outbox, receiver, inbound, told);
     // the face keeps the bundle, so that further links can join it
     let mut state = shared.state.lock();
-    let (local, remote) = state.faces.get_mut(&face).map(|face| {
+    let place = state.faces.get_mut(&face).map(|face| {
         let several: Weak<dyn MultilinkConnection> = Arc::downgrade(&bundle) as _;
+        let qos_link = established.options.qos_link;
         face.links = Some(Links::new(several, established));
-        (face.status.local.clone(), face.status.remote.clone())
+        LinkPlace {
+            local: face.status.local.clone(),
+            remote: face.status.remote.clone(),
+            qos_link,
+        }
     })?;
     drop(state);
     // the first link joins like each further one
@@ -233,11 +238,7 @@ fn begin_bundle(
         timers,
         direct,
     };
-    let placed = ReservedLink {
-        joining,
-        local,
-        remote,
-    };
+    let placed = ReservedLink { joining, place };
     join::place(shared, face, bundle, placed)
 }
 

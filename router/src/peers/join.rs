@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Locator, ZenohId, transport::reason};
+use zonda_codec::{ZenohId, transport::reason};
 use zonda_runtime::{AnyRuntime, with_runtime};
 use zonda_transport::{
     driver::{Bundle, JoiningLink},
@@ -18,7 +18,7 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{log::log_link, shared::Shared, state::State},
-    peers::links::{LinkHandle, Links, MultilinkConnection},
+    peers::links::{LinkHandle, LinkPlace, Links, MultilinkConnection},
     table::FaceId,
 };
 
@@ -73,11 +73,10 @@ pub(crate) enum Joined {
     First(Box<Link>),
 }
 
-/// Link whose place was reserved, and its two ends.
+/// Link whose place was reserved.
 pub(crate) struct ReservedLink {
     pub(crate) joining: JoiningLink,
-    pub(crate) local: Locator,
-    pub(crate) remote: Locator,
+    pub(crate) place: LinkPlace,
 }
 
 /// Adds an open link to the connection in which its place was reserved, if there is one.
@@ -121,8 +120,11 @@ fn join_reserved(shared: &Arc<Shared>, link: Link) -> Joined {
     };
     let placed = ReservedLink {
         joining,
-        local,
-        remote,
+        place: LinkPlace {
+            local,
+            remote,
+            qos_link: link.established.options.qos_link,
+        },
     };
     Joined::Standing(place(shared, face, bundle, placed))
 }
@@ -134,11 +136,7 @@ pub(crate) fn place(
     connection: Arc<dyn MultilinkConnection>,
     placed: ReservedLink,
 ) -> Option<LinkHandle> {
-    let ReservedLink {
-        joining,
-        local,
-        remote,
-    } = placed;
+    let ReservedLink { joining, place } = placed;
     // the connection gives the link its number
     let link = connection.join(&shared.runtime, joining)?;
     // the face keeps its ends
@@ -146,12 +144,13 @@ pub(crate) fn place(
     let mut joined = None;
     if let Some(face) = state.faces.get_mut(&face) {
         joined = Some(LinkStatus {
-            local: local.clone(),
-            remote: remote.clone(),
+            local: place.local.clone(),
+            remote: place.remote.clone(),
+            options: face.status.options.of_link(place.qos_link),
             ..face.status.clone()
         });
         if let Some(links) = face.links.as_mut() {
-            links.note(link, local, remote);
+            links.note(link, place);
         }
     }
     forget_bound(&mut state, face);

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Weak};
 
-use zonda_codec::{Locator, transport::reason};
+use zonda_codec::{Locator, QosLink, transport::reason};
 use zonda_runtime::AnyRuntime;
 use zonda_transport::{driver::JoiningLink, protocol::parameters::Established};
 
@@ -33,9 +33,16 @@ pub(crate) struct Links {
     agreed: Established,
     /// Number of links that are admitted and about to join.
     joining: usize,
-    /// Links that have joined, with their two ends; those that have ended are removed when the next
-    /// one joins.
-    places: Vec<(u64, Locator, Locator)>,
+    /// Links that have joined; those that have ended are removed when the next one joins.
+    places: Vec<(u64, LinkPlace)>,
+}
+
+/// Ends of a link, and the priorities and reliability that it is for.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkPlace {
+    pub(crate) local: Locator,
+    pub(crate) remote: Locator,
+    pub(crate) qos_link: Option<QosLink>,
 }
 
 impl Links {
@@ -61,10 +68,10 @@ impl Links {
         Ok(())
     }
 
-    pub(crate) fn note(&mut self, link: u64, local: Locator, remote: Locator) {
+    pub(crate) fn note(&mut self, link: u64, place: LinkPlace) {
         let alive = self.alive();
         self.places.retain(|(id, ..)| alive.contains(id));
-        self.places.push((link, local, remote));
+        self.places.push((link, place));
     }
 
     pub(crate) fn alive(&self) -> Vec<u64> {
@@ -83,12 +90,12 @@ impl Links {
         self.bundle.upgrade()
     }
 
-    /// Returns both ends of each link that stands, oldest first.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &(u64, Locator, Locator)> {
+    /// Returns the places of the links that stand, oldest first.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &LinkPlace> {
         let alive = self.alive();
-        self.places
-            .iter()
-            .filter(move |(id, ..)| alive.contains(id))
+        let standing = self.places.iter();
+        let standing = standing.filter(move |(id, _)| alive.contains(id));
+        standing.map(|(_, place)| place)
     }
 }
 

@@ -630,7 +630,7 @@ fn method_zenoh_session_Link_interfaces() { trait Here { fn interfaces() -> Abse
 fn method_zenoh_session_Link_interfaces_iter() { trait Here { fn interfaces_iter() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::session::Link>::interfaces_iter; }
 fn method_zenoh_session_Link_is_streamed() { let _ = || used(<zonda::session::Link>::is_streamed(any())); }
 fn method_zenoh_session_Link_mtu() { let _ = || used(<zonda::session::Link>::mtu(any())); }
-fn method_zenoh_session_Link_priorities() { trait Here { fn priorities() -> Absent { Absent } } impl<T: ?Sized> Here for T {} let _: fn() -> Absent = <zonda::session::Link>::priorities; }
+fn method_zenoh_session_Link_priorities() { let _ = || used(<zonda::session::Link>::priorities(any())); }
 fn method_zenoh_session_Link_reliability() { let _ = || used(<zonda::session::Link>::reliability(any())); }
 fn method_zenoh_session_Link_src() { let _ = || used(<zonda::session::Link>::src(any())); }
 fn method_zenoh_session_Link_zid() { let _ = || used(<zonda::session::Link>::zid(any())); }

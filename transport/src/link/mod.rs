@@ -76,8 +76,8 @@ pub(crate) use failure::RulesBroken;
 pub use group::AddressGroup;
 pub use link_address::LinkAddress;
 pub use option_table::{LINK_OPTIONS, LinkOption, Part, check_options, idle_options};
-pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
+pub(crate) use options::{option, qos_link};
 #[cfg(target_os = "linux")]
 pub(crate) use parts::send_parts;
 pub(crate) use quic::{IncomingConnection as SharedStranger, ListenerConfig as SharedGate};

@@ -8,7 +8,7 @@ use std::fmt;
 
 use zonda_codec::Endpoint;
 
-use super::{EndpointProblem, is_group};
+use super::{EndpointProblem, is_group, options::priorities};
 use crate::text::distance;
 
 /// Part of an endpoint that an option stands in.
@@ -121,10 +121,6 @@ fn reliability_of_the_kind(kind: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-fn priorities_share_links(_kind: &str, _value: &str) -> Option<&'static str> {
-    Some("a link carries the messages of all priorities")
-}
-
 fn no_own_timeout(kind: &str, _value: &str) -> Option<&'static str> {
     (kind == "quic").then_some("transport/unicast/accept_timeout bounds the handshake of QUIC")
 }
@@ -133,8 +129,7 @@ fn no_own_timeout(kind: &str, _value: &str) -> Option<&'static str> {
 pub const LINK_OPTIONS: &[LinkOption] = &[
     locator("rel", ALL, "`udp`: `0`. `quic`: `1` streams, `0` datagrams, which may get lost. Elsewhere a label without effect")
         .idle(reliability_of_the_kind),
-    locator("prio", ALL, "priorities `0` to `7`, one or `FROM-TO`: accepted without effect, a link carries all priorities")
-        .idle(priorities_share_links),
+    locator("prio", ALL, "priorities `0` to `7`, one or `FROM-TO`: the link is for these, which a peer may choose it by; this node sends all priorities on one link"),
     locator("multistream", QUIC, "`1` a stream for each priority, `0` a single stream, `auto` as the peer can"),
     locator("mixed_rel", QUIC, "`0` or `auto`; `1` is not supported"),
     local("bind", INTERNET, "local address, `ADDRESS` or `ADDRESS:PORT`, that this node connects from"),
@@ -237,21 +232,16 @@ fn options(endpoint: &Endpoint) -> Vec<(&str, &str, Part)> {
 
 /// Checks the values of the options that no other code reads.
 fn check_label(option: &LinkOption, kind: &str, value: &str) -> Result<(), EndpointProblem> {
-    let priority = |text: &str| text.parse::<u8>().ok().filter(|priority| *priority <= 7);
     // Only the options that no link reads are checked here.
     let (is_valid, expected) = match option.name {
         "rel" if !matches!(kind, "udp" | "quic") => (
             matches!(value, "0" | "1"),
             "rel=0 for best effort or rel=1 for reliable",
         ),
-        "prio" => {
-            let (from, to) = value.split_once('-').unwrap_or((value, value));
-            let range = priority(from).zip(priority(to));
-            (
-                range.is_some_and(|(from, to)| from <= to),
-                "prio=N or prio=FROM-TO with numbers from 0 to 7",
-            )
-        }
+        "prio" => (
+            priorities(value).is_some(),
+            "prio=N or prio=FROM-TO with numbers from 0 to 7",
+        ),
         _ => return Ok(()),
     };
     match is_valid {
@@ -383,7 +373,7 @@ mod tests {
         for (endpoint, idle) in [
             ("tcp/h:1?rel=1", None),
             ("tcp/h:1?rel=0", Some("option rel=0 has no effect")),
-            ("ws/h:1?prio=1-3", Some("option prio=1-3 has no effect")),
+            ("ws/h:1?prio=1-3", None),
             ("udp/h:1?rel=0", None),
             ("quic/h:1?rel=0", None),
             ("serial//dev/x?rel=0#baudrate=9600", None),

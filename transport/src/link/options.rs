@@ -5,9 +5,31 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use socket2::Socket;
-use zonda_codec::Endpoint;
+use zonda_codec::{Endpoint, Priority, QosLink, Reliability};
 
 use super::EndpointProblem;
+
+/// Returns the priorities and the reliability of a link to an endpoint, by its options `prio` and
+/// `rel`; `None` if it has neither, or such as cannot be.
+pub(crate) fn qos_link(endpoint: &Endpoint) -> Option<QosLink> {
+    let metadata = endpoint.metadata();
+    let priorities = metadata.get("prio").and_then(priorities);
+    let reliability = match metadata.get("rel") {
+        Some("0") => Some(Reliability::BestEffort),
+        Some("1") => Some(Reliability::Reliable),
+        _ => None,
+    };
+    let says_any = priorities.is_some() || reliability.is_some();
+    says_any.then(|| QosLink::new(priorities, reliability))
+}
+
+/// Reads one priority, or the first and the last one of a range.
+pub(super) fn priorities(text: &str) -> Option<(Priority, Priority)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let priority = |text: &str| Priority::try_from(text.parse::<u8>().ok()?).ok();
+    let range = priority(first).zip(priority(last));
+    range.filter(|(first, last)| (*first as u8) <= *last as u8)
+}
 
 /// Socket options of an endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

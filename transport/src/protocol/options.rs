@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use zonda_codec::{QosLink, Reliability};
+
 use super::auth::{Credentials, UserIds, Users};
 use super::certificate::CertificateNames;
 use super::multilink::{NodeKey, PeerKey};
@@ -33,6 +35,9 @@ pub struct LinkOptions {
     pub compression: bool,
     /// Set for bare messages: no priorities, no fragments.
     pub low_latency: bool,
+    /// Priorities and reliability that the link is for, as far as its ends have agreed on any. A
+    /// peer may choose among several links by them.
+    pub qos_link: Option<QosLink>,
     /// Proven facts about the peer. Few links have any, and each step of a handshake copies the
     /// options.
     pub(crate) proven: Option<Arc<Proven>>,
@@ -97,6 +102,28 @@ impl LinkOptions {
                 ..proven
             }));
         }
+    }
+
+    /// Returns the options of another link of the same connection, with its own priorities and
+    /// reliability.
+    #[must_use]
+    pub fn of_link(&self, qos_link: Option<QosLink>) -> LinkOptions {
+        LinkOptions {
+            qos_link,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the first and the last priority that the link is for; `None` for all.
+    #[must_use]
+    pub fn priorities(&self) -> Option<(u8, u8)> {
+        self.qos_link?.priorities()
+    }
+
+    /// Returns the reliability that the ends have agreed on, if they have.
+    #[must_use]
+    pub fn reliability(&self) -> Option<Reliability> {
+        self.qos_link?.reliability()
     }
 
     /// Returns true if two links have the same options and the same owner. Certificates may differ:

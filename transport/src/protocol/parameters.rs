@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
-use zonda_codec::{Resolution, WhatAmI, ZenohId};
+use zonda_codec::{QosLink, Resolution, WhatAmI, ZenohId};
 
 use super::certificate::CertificateNames;
 use super::options::{LinkOptions, LocalOptions};
@@ -59,6 +59,8 @@ pub struct LocalParameters {
     pub message_size_max: usize,
     /// Options of its links beyond the plain protocol. Default: none.
     pub options: Arc<LocalOptions>,
+    /// Priorities and reliability that this node offers for a link that it opens. Default: none.
+    pub qos_link: Option<QosLink>,
 }
 
 impl LocalParameters {
@@ -77,6 +79,7 @@ impl LocalParameters {
             keep_alive_divisor: 4,
             message_size_max: 1 << 30,
             options: Arc::default(),
+            qos_link: None,
         }
     }
 

@@ -10,7 +10,9 @@ use zonda_codec::{
 };
 
 use super::cookie::{Agreement, CookieKey, seal, unseal};
-use super::{AuthProblem, HandshakeError, Step, answer, decode, name, password, put, write_close};
+use super::{
+    AuthProblem, HandshakeError, Step, answer, decode, is_invalid, name, password, put, write_close,
+};
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, LocalParameters, initial_sn};
@@ -216,6 +218,7 @@ impl Acceptor {
             low_latency,
             compression: options.compression && syn.ext.compression,
             patch: syn.ext.patch.min(self.local.patch),
+            qos_link: range,
             nonce: (self.asks() || multilink.is_some()).then_some(self.nonce),
             multilink,
         };
@@ -385,6 +388,7 @@ impl Acceptor {
             options: LinkOptions {
                 compression: agreed.compression,
                 low_latency: agreed.low_latency,
+                qos_link: agreed.qos_link,
                 ..LinkOptions::default()
             }
             .proving(user, multilink),
@@ -404,9 +408,9 @@ fn check_priorities(ext: &InitExt<'_>) -> Result<Option<QosLink>, HandshakeError
     let Some(range) = ext.qos_link else {
         return Ok(None);
     };
-    match range.priorities() {
-        _ if ext.qos => refuse("QoS with and without a range"),
-        Some((first, last)) if first > last || last > 7 => refuse("an invalid QoS range"),
+    match ext.qos {
+        true => refuse("QoS with and without a range"),
+        _ if is_invalid(range) => refuse("an invalid QoS range"),
         _ => Ok(Some(range)),
     }
 }

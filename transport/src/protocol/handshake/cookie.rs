@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | features u8 | patch u8
-//!   | nonce u64le, if the features say so | key of the peer, if they say so | mac 16 bytes
+//!   | nonce u64le, if the features say so | priorities and reliability u64le, if they say so
+//!   | key of the peer, if they say so | mac 16 bytes
 //! ```
 //! The code also covers the bearer, if there is one: the peer that returns the cookie has to be the
 //! one that it was issued to. Of a node's listeners only those of datagrams have a bearer, and each
@@ -15,7 +16,7 @@
 use std::fmt;
 
 use sha3::{Digest, Sha3_256};
-use zonda_codec::{Reader, Resolution, WhatAmI, ZenohId};
+use zonda_codec::{QosLink, Reader, Resolution, WhatAmI, ZenohId};
 
 use crate::protocol::multilink::PeerKey;
 
@@ -27,6 +28,7 @@ const NONCE: u8 = 2;
 const LOW_LATENCY: u8 = 4;
 const COMPRESSION: u8 = 8;
 const MULTILINK: u8 = 16;
+const QOS_LINK: u8 = 32;
 /// Separates these codes from any other use of the same key.
 const DOMAIN: &[u8] = b"zonda handshake cookie 1";
 
@@ -80,6 +82,8 @@ pub(super) struct Agreement {
     pub(super) low_latency: bool,
     pub(super) compression: bool,
     pub(super) patch: u8,
+    /// Priorities and reliability of the link, if the opener has named any.
+    pub(super) qos_link: Option<QosLink>,
     /// Nonce with which the peer has to prove its user, if it has to.
     pub(super) nonce: Option<u64>,
     /// Key of the peer, if several links were agreed on.
@@ -90,7 +94,7 @@ pub(super) struct Agreement {
 pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agreement) -> Vec<u8> {
     // Epoch, id and role.
     let zid = agreement.zid.as_le_bytes();
-    let mut cookie = Vec::with_capacity(19 + zid.len() + MAC_BYTES);
+    let mut cookie = Vec::with_capacity(27 + zid.len() + MAC_BYTES);
     cookie.extend_from_slice(&epoch.to_le_bytes());
     cookie.push(zid.len() as u8);
     cookie.extend_from_slice(zid);
@@ -104,6 +108,7 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agree
         (agreement.low_latency, LOW_LATENCY),
         (agreement.compression, COMPRESSION),
         (agreement.multilink.is_some(), MULTILINK),
+        (agreement.qos_link.is_some(), QOS_LINK),
     ];
     let set = features.iter().filter(|(is_set, _)| *is_set);
     cookie.push(set.fold(0, |all, (_, bit)| all | bit));
@@ -111,6 +116,9 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agree
     // Optional fields.
     if let Some(nonce) = agreement.nonce {
         cookie.extend_from_slice(&nonce.to_le_bytes());
+    }
+    if let Some(qos_link) = agreement.qos_link {
+        cookie.extend_from_slice(&qos_link.bits().to_le_bytes());
     }
     if let Some(peer) = &agreement.multilink {
         peer.write(&mut cookie);
@@ -152,6 +160,12 @@ pub(super) fn unseal(
         0 => None,
         _ => Some(u64::from_le_bytes(r.take(8).ok()?.try_into().ok()?)),
     };
+    let qos_link = match features & QOS_LINK {
+        0 => None,
+        _ => Some(QosLink::from_bits(u64::from_le_bytes(
+            r.take(8).ok()?.try_into().ok()?,
+        ))),
+    };
     let multilink = match features & MULTILINK {
         0 => None,
         _ => Some(PeerKey::read(&mut r)?),
@@ -165,6 +179,7 @@ pub(super) fn unseal(
         low_latency: features & LOW_LATENCY != 0,
         compression: features & COMPRESSION != 0,
         patch,
+        qos_link,
         nonce,
         multilink,
     })

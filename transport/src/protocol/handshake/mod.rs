@@ -35,7 +35,7 @@
 
 use std::time::Duration;
 
-use zonda_codec::{Close, Encode, Reader, TransportMessage};
+use zonda_codec::{Close, Encode, QosLink, Reader, TransportMessage};
 
 mod accept;
 mod cookie;
@@ -66,6 +66,12 @@ fn decode(batch: &[u8], step: Step) -> Result<TransportMessage<'_>, HandshakeErr
             count: r.remaining(),
         }),
     }
+}
+
+/// Returns true if the range of priorities cannot be one.
+fn is_invalid(range: QosLink) -> bool {
+    let range = range.priorities();
+    range.is_some_and(|(first, last)| first > last || last > 7)
 }
 
 /// Checks the common fields of OpenSyn and OpenAck.

@@ -7,7 +7,7 @@ use zonda_codec::{
     transport::reason::{GENERIC, MAX_LINKS},
 };
 
-use super::{HandshakeError, Step, answer, decode, name, password, put};
+use super::{HandshakeError, Step, answer, decode, is_invalid, name, password, put};
 use crate::protocol::auth::Credentials;
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
@@ -70,7 +70,8 @@ impl Opener {
             resolution: self.local.resolution,
             batch_size: self.local.batch_size,
             ext: InitExt {
-                qos: self.local.qos,
+                qos: self.local.qos && self.local.qos_link.is_none(),
+                qos_link: self.local.qos_link.filter(|_| self.local.qos),
                 patch: self.local.patch,
                 multilink: self.local.options.multilink.is_some().then_some(&key),
                 low_latency: self.offers_low_latency(),
@@ -198,6 +199,7 @@ impl Opener {
             options: LinkOptions {
                 compression: ack.ext.compression,
                 low_latency: ack.ext.low_latency,
+                qos_link: ack.ext.qos_link,
                 ..LinkOptions::default()
             },
         })
@@ -295,6 +297,7 @@ impl Opener {
         let qos = ext.qos || ext.qos_link.is_some();
         match ext {
             _ if ext.qos && ext.qos_link.is_some() => refuse("QoS with and without a range"),
+            _ if ext.qos_link.is_some_and(is_invalid) => refuse("an invalid QoS range"),
             _ if qos && !self.local.qos => refuse("QoS"),
             _ if ext.low_latency && !self.offers_low_latency() => refuse("low latency"),
             _ if ext.low_latency && qos => refuse("low latency with QoS"),

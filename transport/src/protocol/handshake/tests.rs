@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{InitAck, InitExt, InitSyn, OpenAck, OpenSyn, QosLink, Resolution, WhatAmI};
+use zonda_codec::{
+    InitAck, InitExt, InitSyn, OpenAck, OpenSyn, Priority, QosLink, Reliability, Resolution, WhatAmI,
+};
 
 use super::*;
 use crate::protocol::parameters::{BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters};
@@ -609,6 +611,57 @@ fn unsupported_offers_are_not_echoed() {
         (false, range),
         "taken over"
     );
+}
+
+/// The opener names the priorities and the reliability of a link, and the acceptor adopts them.
+#[test]
+fn both_ends_know_what_a_link_is_for() {
+    let range = Some((Priority::RealTime, Priority::InteractiveLow));
+    for (terms, priorities, reliability) in [
+        (QosLink::new(range, None), Some((1, 3)), None),
+        (
+            QosLink::new(range, Some(Reliability::BestEffort)),
+            Some((1, 3)),
+            Some(Reliability::BestEffort),
+        ),
+        (
+            QosLink::new(None, Some(Reliability::Reliable)),
+            None,
+            Some(Reliability::Reliable),
+        ),
+    ] {
+        let opener = LocalParameters {
+            qos_link: Some(terms),
+            ..client()
+        };
+        let (one, other) = run(opener, router(), |_, _| {}).expect("they agree");
+        for end in [one, other] {
+            assert!(end.qos);
+            assert_eq!(end.options.priorities(), priorities);
+            assert_eq!(end.options.reliability(), reliability);
+        }
+        let without = LocalParameters {
+            qos: false,
+            qos_link: Some(terms),
+            ..client()
+        };
+        let (one, other) = run(without, router(), |_, _| {}).expect("they agree");
+        for end in [one, other] {
+            assert_eq!((end.qos, end.options.qos_link), (false, None));
+        }
+    }
+    let backwards = QosLink::from_bits(0b010 | 5 << 3 | 1 << 11);
+    let message = InitAck {
+        ext: InitExt {
+            qos_link: Some(backwards),
+            ..InitExt::default()
+        },
+        ..ack()
+    };
+    let refused = run(client(), router(), instead(Step::InitAck, message));
+    let (step, error, _) = refused.expect_err("no range");
+    assert_eq!(step, Step::InitAck);
+    assert!(error.to_string().contains("an invalid QoS range"), "{error}");
 }
 
 #[test]

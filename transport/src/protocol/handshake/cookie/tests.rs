@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Round trips of cookies, and changes that invalidate them.
 
+use zonda_codec::Priority;
+
 use super::*;
 
 fn agreement(zid_bytes: usize) -> Agreement {
@@ -13,6 +15,8 @@ fn agreement(zid_bytes: usize) -> Agreement {
         low_latency: zid_bytes % 3 == 1,
         compression: zid_bytes % 5 == 1,
         patch: 1,
+        qos_link: (zid_bytes % 7 == 2)
+            .then(|| QosLink::new(Some((Priority::RealTime, Priority::Data)), None)),
         multilink: zid_bytes.is_multiple_of(4).then(|| PeerKey {
             n: vec![7; 64].into(),
             e: vec![1, 0, 1].into(),
@@ -26,7 +30,7 @@ fn a_cookie_returns_what_was_agreed() {
     let key = CookieKey::new([7; 32]);
     for zid_bytes in 1..=16 {
         let cookie = seal(&key, 9, &[], &agreement(zid_bytes));
-        assert!(cookie.len() <= 51 + 69, "{} bytes", cookie.len());
+        assert!(cookie.len() <= 59 + 69, "{} bytes", cookie.len());
         assert_eq!(unseal(&key, 9, &[], &cookie), Some(agreement(zid_bytes)));
     }
 }
