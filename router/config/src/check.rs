@@ -17,6 +17,9 @@ use crate::{
     weights,
 };
 
+/// Longest name of a region, in bytes.
+const REGION_NAME_BYTES_MAX: usize = 32;
+
 /// The names under which a value may be given per role.
 pub const ROLES: [&str; 3] = ["router", "peer", "client"];
 
@@ -115,6 +118,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Choice(names) => text.is_some_and(|t| names.contains(&t)),
         Kind::Id => text.is_some_and(|t| t.parse::<ZenohId>().is_ok()),
         Kind::KeyText => text.is_some_and(|t| KeyExpr::try_from(t).is_ok() && !t.contains('*')),
+        Kind::RegionName => text.is_some_and(|t| (1..=REGION_NAME_BYTES_MAX).contains(&t.len())),
         Kind::Runtime => text.is_some_and(|t| t.parse::<RuntimeKind>().is_ok()),
         Kind::Cpus => matches!(value, Value::List(_)) && cpus(value).is_some(),
         Kind::Scheduling => text.is_some_and(|t| t.parse::<Scheduling>().is_ok()),
@@ -151,6 +155,7 @@ pub fn in_words(kind: Kind) -> String {
         Kind::Endpoints => "a list of endpoints such as [\"tcp/127.0.0.1:7447\"]".into(),
         Kind::Id => "1 to 32 hexadecimal digits, not zero, such as \"a1b2\"".into(),
         Kind::KeyText => "a key without wildcards".into(),
+        Kind::RegionName => format!("a text of 1 to {REGION_NAME_BYTES_MAX} bytes"),
         Kind::Runtime => format!(
             "one of those compiled in: {}",
             RuntimeKind::available_names()

@@ -62,6 +62,8 @@ pub enum Kind {
     Id,
     /// A key expression without wildcards.
     KeyText,
+    /// The name of a region.
+    RegionName,
     /// The name of a runtime.
     Runtime,
     /// A list of cpus by number.

@@ -69,7 +69,7 @@ const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE
     }
 };
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
-const ROUTING: Support = Not("regions of routers are not supported yet");
+const ROUTING: Support = Not("regions other than those by role are not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
 const AUTOCONNECT: &str =
     "{router: [], peer: ['router', 'peer', 'client'], client: ['router', 'peer', 'client']}";
@@ -129,8 +129,9 @@ rows! {
     "namespace", KeyText, "null", Full,
         "a key that is put before every key of the session on the way out and taken off on the way in"
         => namespace: Option<KeyExpr<'static>>, key_expr;
-    "region_name", Text, "null", ROUTING,
-        "the name of the region that the node is in";
+    "region_name", RegionName, "null", Full,
+        "the name of the region that the node is in, which it tells its neighbours: a gateway of Zenoh may sort them by it"
+        => region_name: Option<String>, text;
     "gateway/south", Tree, "'auto'", ROUTING,
         "which neighbours are south of this node";
     // Of this project.

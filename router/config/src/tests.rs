@@ -148,7 +148,7 @@ fn no_key_is_silently_ignored() {
                 vec![n.clamp(min.max(3), max).max(min).to_string()]
             }
             Factor => vec!["3".into()],
-            Text => vec!["'north'".into()],
+            Text | RegionName => vec!["'north'".into()],
             Runtime => vec![format!("'{}'", last_runtime())],
             KeyText => vec!["'a/b'".into()],
             Id => vec!["'a1'".into()],

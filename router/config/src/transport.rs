@@ -46,6 +46,7 @@ impl Settings {
             compression: self.compression && compression::AVAILABLE,
             low_latency: self.low_latency,
             multilink: self.node_key()?,
+            region_name: self.region_name.as_deref().map(Into::into),
         })
     }
 

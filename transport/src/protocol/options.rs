@@ -26,6 +26,8 @@ pub struct LocalOptions {
     /// Key that proves that further links come from this node; without it, one link to each node.
     /// Default: none.
     pub multilink: Option<NodeKey>,
+    /// Name of the region that this node is in, which it tells its peers. Default: none.
+    pub region_name: Option<Arc<str>>,
 }
 
 /// Options that the two sides of a link agreed on.

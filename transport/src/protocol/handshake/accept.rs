@@ -239,6 +239,7 @@ impl Acceptor {
                 multilink: keys.as_deref(),
                 low_latency: agreement.low_latency,
                 compression: agreement.compression,
+                region_name: self.local.options.region_name.as_deref(),
                 ..InitExt::default()
             },
         };

@@ -76,6 +76,7 @@ impl Opener {
                 multilink: self.local.options.multilink.is_some().then_some(&key),
                 low_latency: self.offers_low_latency(),
                 compression: self.local.options.compression,
+                region_name: self.local.options.region_name.as_deref(),
                 auth: self
                     .local
                     .options

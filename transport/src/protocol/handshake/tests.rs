@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use zonda_codec::{
-    InitAck, InitExt, InitSyn, OpenAck, OpenSyn, Priority, QosLink, Reliability, Resolution, WhatAmI,
+    InitAck, InitExt, InitSyn, OpenAck, OpenSyn, Priority, QosLink, Reliability, Resolution,
+    WhatAmI,
 };
 
 use super::*;
+use crate::protocol::options::LocalOptions;
 use crate::protocol::parameters::{BATCH_SIZE_MIN, Established, LEASE_MAX, LocalParameters};
 
 /// The Close that refuses invalid messages.
@@ -661,7 +663,33 @@ fn both_ends_know_what_a_link_is_for() {
     let refused = run(client(), router(), instead(Step::InitAck, message));
     let (step, error, _) = refused.expect_err("no range");
     assert_eq!(step, Step::InitAck);
-    assert!(error.to_string().contains("an invalid QoS range"), "{error}");
+    assert!(
+        error.to_string().contains("an invalid QoS range"),
+        "{error}"
+    );
+}
+
+/// Each side tells the name of its region, if it has one.
+#[test]
+fn a_region_is_named_in_both_directions() {
+    let of = |node: LocalParameters, name: &str| LocalParameters {
+        options: Arc::new(LocalOptions {
+            region_name: Some(name.into()),
+            ..LocalOptions::default()
+        }),
+        ..node
+    };
+    let mut named = Vec::new();
+    let look = |step, bytes: &mut Vec<u8>| {
+        let ext = match decode(bytes, step) {
+            Ok(TransportMessage::InitSyn(syn)) => syn.ext,
+            Ok(TransportMessage::InitAck(ack)) => ack.ext,
+            _ => return,
+        };
+        named.push(ext.region_name.map(str::to_owned));
+    };
+    run(of(client(), "field"), of(router(), "plant"), look).expect("they agree");
+    assert_eq!(named, [Some("field".to_owned()), Some("plant".to_owned())]);
 }
 
 #[test]
