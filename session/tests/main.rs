@@ -53,6 +53,7 @@ mod reentrancy_matrix;
 mod reentrancy_queries;
 mod relay;
 mod reliability;
+mod rules_figures;
 #[cfg(all(target_os = "linux", feature = "serial"))]
 mod serial;
 mod service;
