@@ -3,6 +3,7 @@
 //! The tests of the services: one program, as each additional one is linked with a whole node.
 
 mod access;
+mod browser;
 mod events;
 mod hostile;
 mod http;
@@ -12,6 +13,7 @@ mod monitoring;
 mod openapi;
 mod page;
 mod page_browser;
+mod page_scale;
 #[cfg(feature = "remote-api")]
 mod remote_api;
 mod rest;

@@ -15,7 +15,9 @@ use crate::served::{Answer, SOON, Served, ask, started, started_on, until};
 
 const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
 
-const FILES: [&str; 4] = ["page.css", "page.js", "graph.js", "keys.js"];
+const FILES: [&str; 8] = [
+    "page.css", "page.js", "forms.js", "graph.js", "keys.js", "rates.js", "rows.js", "tree.js",
+];
 
 fn config() -> Config {
     Config::peer().with("services/http/listen", "'127.0.0.1:0'")
@@ -191,6 +193,12 @@ fn updates_name_a_neighbour_while_it_is_there() {
     ] {
         assert!(link[number].is_u64(), "{number} of {link}");
     }
+    // What the node does not count is null.
+    for number in ["received", "received_bytes"] {
+        let value = &link[number];
+        assert!(value.is_u64() || value.is_null(), "{number} of {link}");
+    }
+    assert_eq!(first["links_left_out"], 0);
     client.close().wait().unwrap();
     served.stop();
 }

@@ -2,6 +2,7 @@
 
 //! The live page: its files, and updates about the node for all browsers that show it.
 
+mod sample;
 mod updates;
 
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use axum::response::{AppendHeaders, IntoResponse, Response};
 
 use super::answer::{Refusal, Shared, client_of, event_stream, fresh, lasting};
 
-pub(super) use updates::{Pages, sampler};
+pub(super) use sample::sampler;
+pub(super) use updates::Pages;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'";
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -29,14 +32,26 @@ pub(super) fn index() -> Response {
     response
 }
 
+/// Scripts of the page, by name.
+const SCRIPTS: [(&str, &str); 7] = [
+    ("page.js", include_str!("page.js")),
+    ("forms.js", include_str!("forms.js")),
+    ("graph.js", include_str!("graph.js")),
+    ("keys.js", include_str!("keys.js")),
+    ("rates.js", include_str!("rates.js")),
+    ("rows.js", include_str!("rows.js")),
+    ("tree.js", include_str!("tree.js")),
+];
+
 /// Returns a file of the page.
 pub(super) async fn file(Path(name): Path<String>) -> Response {
-    match name.as_str() {
-        "page.css" => of_file("text/css; charset=utf-8", include_str!("page.css")),
-        "page.js" => of_file(SCRIPT, include_str!("page.js")),
-        "graph.js" => of_file(SCRIPT, include_str!("graph.js")),
-        "keys.js" => of_file(SCRIPT, include_str!("keys.js")),
-        _ => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
+    if name == "page.css" {
+        return of_file("text/css; charset=utf-8", include_str!("page.css"));
+    }
+    let script = SCRIPTS.iter().find(|(known, _)| *known == name);
+    match script {
+        Some((_, text)) => of_file(SCRIPT, text),
+        None => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
     }
 }
 

@@ -1,83 +1,98 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The live page. Texts of the network become text nodes only.
 
+import { find, startForms, told } from "/@page/forms.js";
 import { drawGraph } from "/@page/graph.js";
 import { startKeys } from "/@page/keys.js";
+import { bytes, dropsOf, flow, linksOf, neighboursOf } from "/@page/rates.js";
+import { rowsIn } from "/@page/rows.js";
 
-const ROWS_MAX = 200;
-const find = (id) => document.getElementById(id);
+const ROW = 30;
+const DROPS_MAX = 200;
+const TALKERS_MAX = 5;
 
-// Returns the path of a key or selector.
-function pathOf(selector) {
-  const at = selector.indexOf("?");
-  const key = at < 0 ? selector : selector.slice(0, at);
-  const path = "/" + key.split("/").map(encodeURIComponent).join("/");
-  return at < 0 ? path : path + "?" + selector.slice(at + 1);
-}
-
-function told(place, text, isError) {
-  place.textContent = text;
-  place.classList.toggle("error", Boolean(isError));
-}
-
-const bytes = (n) => n < 1e3 ? `${Math.round(n)} B` : n < 1e6 ? `${(n / 1e3).toFixed(1)} kB` : `${(n / 1e6).toFixed(1)} MB`;
-
-// Adds rates and the reason of slowness, from two updates.
-function compared(before, now) {
-  const seconds = before ? Math.max((now.at_ms - before.at_ms) / 1000, 0.001) : 0;
-  const old = new Map((before?.links ?? []).map((link) => [link.local + " " + link.remote, link]));
-  return now.links.map((link) => {
-    const was = old.get(link.local + " " + link.remote);
-    const rate = (name) => was ? Math.max(link[name] - was[name], 0) / seconds : 0;
-    const why = [];
-    if (was && was.queued > 0 && link.queued > 0 && link.sent === was.sent) why.push(`${link.queued} wait and none was sent`);
-    if (rate("full") > 0) why.push(`queue full ${Math.round(rate("full"))}/s`);
-    if (rate("dropped") > 0) why.push(`${Math.round(rate("dropped"))}/s dropped`);
-    return { ...link, bytesRate: rate("sent_bytes"), rate: rate("sent"), why: why.join(", ") };
-  }).sort((a, b) => (b.why !== "") - (a.why !== "") || b.bytesRate - a.bytesRate || (a.zid < b.zid ? -1 : 1));
-}
-
-function row(link) {
+// Returns a row of a table with these texts.
+function row(texts, isSlow) {
   const tr = document.createElement("tr");
-  tr.classList.toggle("slow", link.why !== "");
-  const sent = `${Math.round(link.rate)}/s, ${bytes(link.bytesRate)}/s`;
-  const waiting = `${link.queued} (${bytes(link.queued_bytes)})`;
-  for (const text of [link.why || "ok", link.role, sent, waiting, link.dropped, link.full, link.remote, link.zid]) {
-    tr.insertCell().textContent = text;
-  }
+  tr.classList.toggle("slow", isSlow);
+  for (const text of texts) tr.insertCell().textContent = text;
   return tr;
 }
 
-// Draws the messages that filters have dropped, those that they drop now first.
+// Returns an element with this role and text.
+function roleOf(tag, role, text) {
+  const element = document.createElement(tag);
+  element.setAttribute("role", role);
+  element.textContent = text;
+  return element;
+}
+
+// Most characters in the columns of a link; the style sheet has the widths.
+const COLUMNS = [29, 9, 19, 19, 19, 9, 9, 27, 33];
+
+// Returns a text that is not longer than its column.
+function cut(text, length) {
+  const whole = String(text);
+  return whole.length > length ? whole.slice(0, length - 1) + "…" : whole;
+}
+
+// Returns the row of a link.
+function linkRow(link) {
+  const waiting = `${link.queued} (${bytes(link.queued_bytes)})`;
+  const rates = [flow(link.out, link.outBytes), flow(link.in, link.inBytes)];
+  const texts = [link.why || "ok", link.role, ...rates, waiting, link.dropped, link.full, link.remote, link.zid];
+  const row = roleOf("div", "row", "");
+  row.classList.toggle("slow", link.why !== "");
+  row.append(...texts.map((text, column) => roleOf("span", "cell", cut(text, COLUMNS[column]))));
+  row.title = `${link.why} ${link.zid} ${link.remote}`;
+  return row;
+}
+
+// Draws the messages that filters have dropped.
 function drawDrops() {
-  const seconds = before ? Math.max((latest.at_ms - before.at_ms) / 1000, 0.001) : 0;
-  const name = (drop) => drop.filter + " " + drop.what;
-  const old = new Map((before?.drops ?? []).map((drop) => [name(drop), drop.count]));
-  const drops = latest.drops.map((drop) => {
-    const rate = before ? Math.max(drop.count - (old.get(name(drop)) ?? 0), 0) / seconds : 0;
-    return { ...drop, rate };
-  }).sort((a, b) => b.rate - a.rate || b.count - a.count || (name(a) < name(b) ? -1 : 1));
-  find("drops").replaceChildren(...drops.slice(0, ROWS_MAX).map((drop) => {
-    const tr = document.createElement("tr");
-    tr.classList.toggle("slow", drop.rate > 0);
-    for (const text of [drop.filter, drop.what, `${Math.round(drop.rate)}/s`, drop.count]) tr.insertCell().textContent = text;
-    return tr;
-  }));
+  const drops = dropsOf(before, latest);
+  const texts = (drop) => [drop.filter, drop.what, `${Math.round(drop.rate)}/s`, drop.count];
+  find("drops").replaceChildren(...drops.slice(0, DROPS_MAX).map((drop) => row(texts(drop), drop.rate > 0)));
   find("no-drops").textContent = drops.length === 0 ? "No filter has dropped a message." : "";
 }
 
+// Draws the neighbours and the keys with the highest rates.
+function drawTalkers(neighbours) {
+  const loud = neighbours.filter((one) => one.all > 0).sort((a, b) => b.all - a.all).slice(0, TALKERS_MAX);
+  const rows = loud.map((one) => row([`${one.role} ${one.zid}`, flow(one.out, one.outBytes), flow(one.in, one.inBytes)], false));
+  const loudest = keys.talkers(TALKERS_MAX);
+  rows.push(...loudest.map((one) => row([`key ${one.key}`, "", flow(one.rate, one.bytesRate)], false)));
+  find("talkers").replaceChildren(...rows);
+  find("no-talkers").textContent = rows.length === 0 ? "Nothing is sent now." : "";
+}
+
+// Tells what the drawing and the list leave out.
+function leftOut(undrawn, unlisted) {
+  const texts = [];
+  if (undrawn > 0) texts.push(`${undrawn} neighbours are not drawn; the table has them.`);
+  if (unlisted > 0) texts.push(`${unlisted} links are left out.`);
+  if (latest.links.length === 0) texts.push("No neighbour yet.");
+  return texts.join(" ");
+}
+
+const keys = startKeys();
+const showLinks = rowsIn(find("links-list"), find("links"), ROW, linkRow);
 let before, latest, isDue = false;
 
+// Draws the latest update.
 function draw() {
   isDue = false;
-  const links = compared(before, latest);
+  const links = linksOf(before, latest);
+  const neighbours = neighboursOf(links);
   find("zid").textContent = latest.zid;
-  find("count").textContent = `(${new Set(links.map((link) => link.zid)).size})`;
-  find("links").replaceChildren(...links.slice(0, ROWS_MAX).map(row));
-  const more = links.length - ROWS_MAX;
-  find("more").textContent = links.length === 0 ? "No neighbour yet." : more > 0 ? `${more} more links, none of them slower.` : "";
+  find("count").textContent = `(${neighbours.length})`;
+  // As high as few rows need, with room for the head and the scroll bar.
+  find("links-list").style.height = `min(22rem, ${(links.length + 1) * ROW + 20}px)`;
+  showLinks(links);
   drawDrops();
-  drawGraph(find("graph"), latest.zid, links, bytes);
+  drawTalkers(neighbours);
+  const undrawn = drawGraph(find("graph"), latest.zid, neighbours);
+  find("more").textContent = leftOut(undrawn, latest.links_left_out ?? 0);
 }
 
 const updates = new EventSource("/@page/updates");
@@ -91,29 +106,4 @@ updates.onmessage = (event) => {
   }
 };
 updates.onerror = () => told(find("state"), "connection lost; trying again", true);
-
-find("query").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const selector = new FormData(event.target).get("selector");
-  try {
-    const answer = await fetch(pathOf(selector), { headers: { accept: "application/json" } });
-    const text = await answer.text();
-    told(find("replies"), answer.ok ? JSON.stringify(JSON.parse(text), null, 2) : text, !answer.ok);
-  } catch (error) {
-    told(find("replies"), String(error), true);
-  }
-});
-
-find("publish").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const data = new FormData(event.target);
-  try {
-    const headers = { "content-type": data.get("encoding") || "text/plain" };
-    const answer = await fetch(pathOf(data.get("key")), { method: "PUT", headers, body: data.get("value") });
-    told(find("published"), answer.ok ? "published" : `${answer.status}: ${await answer.text()}`, !answer.ok);
-  } catch (error) {
-    told(find("published"), String(error), true);
-  }
-});
-
-startKeys(find, pathOf, told);
+startForms();

@@ -6,15 +6,12 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use futures_core::Stream;
-use serde_json::{Value, json};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use zonda::Session;
-use zonda::session::Sample;
 
 use crate::http::Line;
 
@@ -25,7 +22,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const MISSED_MAX: u32 = 30;
 
 /// Function that describes the node as one line of JSON.
-type Sampler = Box<dyn Fn() -> String + Send + Sync>;
+pub(super) type Sampler = Box<dyn Fn() -> String + Send + Sync>;
 
 /// The pages that are open.
 pub(in crate::rest) struct Pages {
@@ -124,56 +121,6 @@ impl Stream for Updates {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().0.poll_recv(cx).map(|text| text.map(Ok))
     }
-}
-
-/// Returns the function that describes the node of a session.
-pub(in crate::rest) fn sampler(session: Session) -> Sampler {
-    let began = Instant::now();
-    Box::new(move || {
-        let links = session.info().links();
-        let links = links.iter().map(|link| {
-            let lanes = || link.priorities.iter();
-            json!({
-                "zid": link.zid.to_string(),
-                "role": link.whatami.to_string(),
-                "local": link.local.to_string(),
-                "remote": link.remote.to_string(),
-                "sent": lanes().map(|lane| lane.sent).sum::<u64>(),
-                "sent_bytes": link.sent.bytes,
-                "queued": lanes().map(|lane| lane.queued).sum::<u64>(),
-                "queued_bytes": lanes().map(|lane| lane.queued_bytes).sum::<usize>(),
-                "dropped": link.sent.dropped,
-                "full": link.sent.refused_full,
-            })
-        });
-        let at_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let links: Vec<_> = links.collect();
-        let drops = drops(&session.info().metrics());
-        let zid = session.zid().to_string();
-        json!({"zid": zid, "at_ms": at_ms, "links": links, "drops": drops}).to_string()
-    })
-}
-
-/// Returns the messages that the node has dropped, by filter, direction and kind, and those that
-/// access control has denied, by rule.
-fn drops(samples: &[Sample]) -> Vec<Value> {
-    let counted = samples.iter().filter(|sample| sample.value() > 0);
-    let of = |sample: &Sample| {
-        let name = sample.metric().name.strip_prefix("zonda_")?;
-        let label = |label| sample.label(label).unwrap_or("");
-        let (filter, what) = match name.strip_suffix("_dropped_messages") {
-            Some(filter) => (filter, format!("{} {}", label("flow"), label("message"))),
-            None => (
-                name.strip_suffix("_denied_messages")?,
-                match sample.label("rule") {
-                    Some(rule) => format!("rule {rule}"),
-                    None => "no rule allows it".to_owned(),
-                },
-            ),
-        };
-        Some(json!({"filter": filter, "what": what, "count": sample.value()}))
-    };
-    counted.filter_map(of).collect()
 }
 
 #[cfg(test)]
