@@ -74,6 +74,7 @@ const ARROWS: [(&str, &str, &[&str]); 24] = [
             "zonda-transport",
         ],
     ),
+    ("zonda-explain", "services/explain", &[]),
     ("zonda-volume", "services/volume", &["zonda-codec"]),
     (
         "zonda-storage",
@@ -83,7 +84,7 @@ const ARROWS: [(&str, &str, &[&str]); 24] = [
     (
         "zonda-services",
         "services",
-        &["zonda", "zonda-storage", "zonda-transport"],
+        &["zonda", "zonda-explain", "zonda-storage", "zonda-transport"],
     ),
     (
         "zondad",
@@ -116,6 +117,7 @@ const ARROWS: [(&str, &str, &[&str]); 24] = [
         &[
             "zonda",
             "zonda-codec",
+            "zonda-explain",
             "zonda-perf",
             "zonda-program",
             "zonda-rehearsal",

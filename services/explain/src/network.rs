@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use serde_json::Value;
-use zonda::Session;
-use zonda_program::Failure;
 
-use super::super::remote::{Whom, replies};
-use super::walk::Message;
+use crate::{Admin, ExplainError, Message};
 
 /// Source of explanations: the routers, or a test.
 pub trait Routers {
@@ -27,29 +24,32 @@ pub trait Routers {
         from: &str,
         source: &str,
         message: &Message,
-    ) -> Result<Option<Value>, Failure>;
+    ) -> Result<Option<Value>, ExplainError>;
 }
 
 /// The routers of a network.
-pub struct Network<'s> {
-    session: &'s Session,
+pub struct Network<'a> {
+    admin: &'a dyn Admin,
     /// The description of each router.
     roots: BTreeMap<String, Value>,
     events: Vec<(String, Value)>,
 }
 
-impl<'s> Network<'s> {
+impl<'a> Network<'a> {
     /// Asks all routers for what they are connected to.
-    pub fn ask(session: &'s Session) -> Result<Network<'s>, Failure> {
+    pub fn ask(admin: &'a dyn Admin) -> Result<Network<'a>, ExplainError> {
         let read = |(zid, text): (String, String)| {
             let value: Value = serde_json::from_str(&text).unwrap_or_default();
             (zid, value)
         };
-        let roots = Whom::Any.insist(session, "")?.into_iter().map(read);
-        let roots = roots.collect();
-        let events = Whom::Any.reports(session, "events")?;
+        let roots = admin.ask("@/*/router")?.into_iter().map(read);
+        let roots: BTreeMap<String, Value> = roots.collect();
+        if roots.is_empty() {
+            return Err(ExplainError::Untold);
+        }
+        let events = admin.ask("@/*/router/events")?;
         Ok(Network {
-            session,
+            admin,
             roots,
             events: events.into_iter().map(read).collect(),
         })
@@ -90,15 +90,19 @@ impl Routers for Network<'_> {
         from: &str,
         source: &str,
         message: &Message,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, ExplainError> {
+        // The id comes from the report of another router.
+        if router.is_empty() || !router.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
         let to = message.to.as_ref().map(|to| format!("to={to};"));
         let selector = format!(
             "@/{router}/router/explain?from={from};source={source};{}kind={};key={}",
             to.unwrap_or_default(),
-            message.kind,
+            message.kind.name(),
             message.key
         );
-        let found = replies(self.session, &selector)?.into_iter().next();
+        let found = self.admin.ask(&selector)?.into_iter().next();
         Ok(found.map(|(_, text)| serde_json::from_str(&text).unwrap_or_default()))
     }
 }

@@ -2,18 +2,13 @@
 //! `zonda explain`: the way of a message from one node to another, or the first node that stops it
 //! and its reason, as the routers on the way tell them.
 
-mod network;
-mod walk;
-mod words;
-
 use clap::{Args, ValueEnum};
-use serde_json::json;
 use zonda::config::ZenohId;
 use zonda::{Session, Wait};
+use zonda_explain::{Admin, ExplainError, Explanation, Message};
 use zonda_program::{Connection, Failure, await_attempts, print, print_lines};
 
-use network::Network;
-use walk::{Message, Walk};
+use super::remote::replies;
 
 const HELP: &str = "\
 Examples:
@@ -54,13 +49,22 @@ enum Kind {
     Query,
 }
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Put => "put",
-            Kind::Delete => "delete",
-            Kind::Query => "query",
+impl From<Kind> for zonda_explain::Kind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Put => zonda_explain::Kind::Put,
+            Kind::Delete => zonda_explain::Kind::Delete,
+            Kind::Query => zonda_explain::Kind::Query,
         }
+    }
+}
+
+/// The admin spaces that a session reaches.
+struct Reached<'s>(&'s Session);
+
+impl Admin for Reached<'_> {
+    fn ask(&self, selector: &str) -> Result<Vec<(String, String)>, ExplainError> {
+        replies(self.0, selector).map_err(|failure| ExplainError::Ask(failure.to_string()))
     }
 }
 
@@ -80,25 +84,16 @@ impl Explain {
     /// Prints the explanation. Returns true if the message arrives.
     fn explain(&self, session: &Session) -> Result<bool, Failure> {
         let message = Message {
-            kind: self.kind.name(),
+            kind: self.kind.into(),
             key: self.key.as_str().to_owned(),
             from: self.from.unwrap_or_else(|| session.zid()).to_string(),
             to: self.to.map(|to| to.to_string()),
         };
-        let network = Network::ask(session)?;
-        let Walk { reports, outcome } = Walk::of(&message, &network)?;
-        let arrives = outcome.arrives();
+        let explanation = Explanation::of(&message, &Reached(session))?;
         match self.connection.json {
-            true => print(format_args!(
-                "{}",
-                json!({"arrives": arrives, "path": reports, "outcome": outcome.lines(&message)})
-            )),
-            false => {
-                let lines = words::path(&message, &reports);
-                let lines = lines.into_iter().chain(outcome.lines(&message));
-                print_lines(format_args!("{}", lines.collect::<Vec<_>>().join("\n")));
-            }
+            true => print(format_args!("{}", explanation.to_json())),
+            false => print_lines(format_args!("{}", explanation.lines().join("\n"))),
         }
-        Ok(arrives)
+        Ok(explanation.arrives)
     }
 }

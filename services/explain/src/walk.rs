@@ -4,32 +4,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use zonda_program::Failure;
 
-use super::network::Routers;
-use super::words::{denial, plural_of};
+use crate::network::Routers;
+use crate::words::{denial, plural_of};
+use crate::{ExplainError, Message};
 
 /// Most routers on a walk.
 const ROUTERS_MAX: usize = 1000;
-
-/// Message whose way is explained.
-#[derive(Debug, Clone)]
-pub struct Message {
-    pub kind: &'static str,
-    pub key: String,
-    pub from: String,
-    pub to: Option<String>,
-}
-
-impl Message {
-    /// Names the entities that get it.
-    pub fn takers(&self) -> &'static str {
-        match self.kind {
-            "query" => "queryable",
-            _ => "subscriber",
-        }
-    }
-}
 
 /// The end of a way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +65,7 @@ impl Walk {
     ///
     /// # Errors
     /// The session does not send the queries.
-    pub fn of(message: &Message, routers: &dyn Routers) -> Result<Walk, Failure> {
+    pub fn of(message: &Message, routers: &dyn Routers) -> Result<Walk, ExplainError> {
         let begins = routers.of(&message.from);
         let Some(first) = begins.first() else {
             let outcome = Outcome::Stops(unconnected(&message.from, routers));
@@ -112,7 +93,7 @@ impl Walk {
 }
 
 impl Search<'_> {
-    fn run(&mut self, routers: &dyn Routers) -> Result<(), Failure> {
+    fn run(&mut self, routers: &dyn Routers) -> Result<(), ExplainError> {
         while let Some((router, before, from)) = self.next.pop() {
             if self.visited.len() >= ROUTERS_MAX || !self.visited.insert(router.clone()) {
                 continue;
@@ -184,7 +165,7 @@ impl Search<'_> {
     }
 
     /// Returns the way to the end.
-    fn end(self, first: &str, routers: &dyn Routers) -> Result<Walk, Failure> {
+    fn end(self, first: &str, routers: &dyn Routers) -> Result<Walk, ExplainError> {
         if let Some((place, _)) = self.arrivals.first() {
             let place = *place;
             let mut nodes: Vec<String> =
@@ -237,7 +218,7 @@ impl Search<'_> {
 
     /// Explains why a message that no rule stops has no receiver, or does not reach the one that
     /// is asked for.
-    fn untaken(&self, first: &str, routers: &dyn Routers) -> Result<Vec<String>, Failure> {
+    fn untaken(&self, first: &str, routers: &dyn Routers) -> Result<Vec<String>, ExplainError> {
         let (takers, key) = (self.message.takers(), &self.message.key);
         let Some(to) = &self.message.to else {
             let mut lines = vec![format!("router {first} has no {takers} that matches {key}")];
@@ -360,7 +341,7 @@ mod tests {
             from: &str,
             _: &str,
             _: &Message,
-        ) -> Result<Option<Value>, Failure> {
+        ) -> Result<Option<Value>, ExplainError> {
             let report = self.0.get(router).map(|(_, report)| report.clone());
             Ok(report.map(|mut report| {
                 report["zid"] = json!(router);
@@ -372,7 +353,7 @@ mod tests {
 
     fn message() -> Message {
         Message {
-            kind: "put",
+            kind: crate::Kind::Put,
             key: "demo/a".to_owned(),
             from: "c1".to_owned(),
             to: Some("c2".to_owned()),

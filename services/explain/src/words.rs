@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::walk::{Message, word};
+use crate::Message;
+use crate::walk::word;
 
 /// Bytes that wait for a neighbour, from which on the lines tell them.
 const WAITING_BYTES: u64 = 64 << 10;
