@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use zonda::session::Sample;
 use zonda::{Config, Session};
+use zonda_transport::log_ring::LogRing;
 
 pub use counters::Counters;
 
@@ -83,6 +84,8 @@ pub struct Start<'s> {
     pub config: &'s Config,
     /// Counters of the daemon's services, to which it adds its own.
     pub counters: &'s Counters,
+    /// The last lines of the daemon's log, if it keeps them.
+    pub log: Option<&'static LogRing>,
 }
 
 impl std::fmt::Debug for Start<'_> {
@@ -189,7 +192,8 @@ pub fn warnings(config: &Config) -> Vec<String> {
     all.flat_map(|service| service.warnings(config)).collect()
 }
 
-/// Starts the services that the configuration asks for. `session` opens a session for each.
+/// Starts the services that the configuration asks for. `session` opens a session for each; `log` has
+/// the last lines of the program's log, if it keeps them.
 ///
 /// # Errors
 /// The first service that does not start, unless its key `__required__` is false: then that is
@@ -197,6 +201,7 @@ pub fn warnings(config: &Config) -> Vec<String> {
 pub fn start_all<E: Into<zonda::Error>>(
     config: &Config,
     session: impl Fn() -> Result<Session, E> + Send + Sync + 'static,
+    log: Option<&'static LogRing>,
 ) -> Result<Vec<Box<dyn Running>>, StartError> {
     let counters = Counters::default();
     let sessions: Sessions = Arc::new(move || session().map_err(Into::into));
@@ -209,6 +214,7 @@ pub fn start_all<E: Into<zonda::Error>>(
             sessions: &sessions,
             config,
             counters: &counters,
+            log,
         };
         match service.start(&start) {
             Ok(started) => running.push(started),

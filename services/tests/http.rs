@@ -186,7 +186,7 @@ fn a_port_that_is_taken_is_an_error_unless_the_service_is_not_required() {
         "{text}"
     );
     let lenient = config(&listen).with("services/metrics/__required__", "false");
-    let none = start_all(&lenient, || Ok::<_, zonda::Error>(alone())).unwrap();
+    let none = start_all(&lenient, || Ok::<_, zonda::Error>(alone()), None).unwrap();
     assert!(none.is_empty());
     let wrong = started(&config("9090")).err().expect("no address");
     assert!(matches!(wrong, StartError::Config(_)), "{wrong}");

@@ -35,7 +35,7 @@ fn metrics_of_a_router() -> Metrics {
         )
         .with("services/metrics/listen", "'127.0.0.1:0'");
     let session = zonda::open(config.clone()).wait().unwrap();
-    let running = start_all(&config, sharing(&session)).unwrap();
+    let running = start_all(&config, sharing(&session), None).unwrap();
     let metrics = running.iter().find(|service| service.name() == "metrics");
     let status = metrics.unwrap().status();
     let address = status.strip_prefix("HTTP on ").unwrap().parse().unwrap();

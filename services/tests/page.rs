@@ -11,12 +11,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 use zonda::{Config, Wait};
 
-use crate::served::{Answer, SOON, Served, ask, started, started_on, until};
+use crate::served::{Answer, LOG, SOON, Served, ask, started, started_on, until};
 
 const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
 
-const FILES: [&str; 8] = [
-    "page.css", "page.js", "forms.js", "graph.js", "keys.js", "rates.js", "rows.js", "tree.js",
+const FILES: [&str; 10] = [
+    "page.css",
+    "page.js",
+    "forms.js",
+    "explain.js",
+    "log.js",
+    "graph.js",
+    "keys.js",
+    "rates.js",
+    "rows.js",
+    "tree.js",
 ];
 
 fn config() -> Config {
@@ -28,7 +37,11 @@ fn serve() -> Served {
 }
 
 /// A page that gets updates.
-struct Page(BufReader<TcpStream>);
+struct Page {
+    stream: BufReader<TcpStream>,
+    /// Events of the log that came so far.
+    logged: Vec<Value>,
+}
 
 impl Page {
     fn open(served: &Served) -> Page {
@@ -36,17 +49,37 @@ impl Page {
         stream.set_read_timeout(Some(SOON)).unwrap();
         let request = b"GET /@page/updates HTTP/1.1\r\nHost: localhost\r\n\r\n";
         stream.write_all(request).unwrap();
-        Page(BufReader::new(stream))
+        Page {
+            stream: BufReader::new(stream),
+            logged: Vec::new(),
+        }
     }
 
     fn next(&mut self) -> Value {
         loop {
             let mut line = String::new();
-            assert!(self.0.read_line(&mut line).unwrap() > 0, "no more updates");
+            assert!(
+                self.stream.read_line(&mut line).unwrap() > 0,
+                "no more updates"
+            );
             if let Some(data) = line.strip_prefix("data: ") {
-                return serde_json::from_str(data).unwrap();
+                let value: Value = serde_json::from_str(data).unwrap();
+                if value.get("zid").is_some() {
+                    return value;
+                }
+                self.logged.push(value);
             }
         }
+    }
+
+    /// Returns the first event of the log.
+    fn log(&mut self) -> Value {
+        let begin = std::time::Instant::now();
+        while self.logged.is_empty() {
+            self.next();
+            assert!(begin.elapsed() < SOON, "no event of the log");
+        }
+        self.logged.remove(0)
     }
 }
 
@@ -200,5 +233,124 @@ fn updates_name_a_neighbour_while_it_is_there() {
     }
     assert_eq!(first["links_left_out"], 0);
     client.close().wait().unwrap();
+    served.stop();
+}
+
+/// Returns a router whose admin space answers, with these rules.
+pub fn router(rules: &str) -> zonda::Session {
+    let config = Config::router().listen(["tcp/127.0.0.1:0"]);
+    let config = config.with("scouting/multicast/enabled", "false");
+    let config = config.with("adminspace/enabled", "true");
+    let config = config.with("access_control", rules);
+    zonda::open(config).wait().unwrap()
+}
+
+/// Returns rules that deny a kind of message on a key.
+fn denying(message: &str, key: &str) -> String {
+    format!(
+        "{{enabled: true, default_permission: 'allow', \
+        rules: [{{id: 'closed', permission: 'deny', messages: ['{message}'], key_exprs: ['{key}']}}], \
+        subjects: [{{id: 'all'}}], policies: [{{rules: ['closed'], subjects: ['all']}}]}}"
+    )
+}
+
+fn explained(served: &Served, parameters: &str) -> (u16, Value) {
+    let request = format!("GET /@page/explain?{parameters}");
+    let Answer { status, body, .. } = ask(served, &request, &[], "");
+    (
+        status,
+        serde_json::from_str(&body).unwrap_or(Value::String(body)),
+    )
+}
+
+#[test]
+fn the_page_explains_the_way_of_a_message_and_what_stops_it() {
+    let session = router(&denying("put", "demo/closed"));
+    let served = started_on(&config().with("adminspace/enabled", "true"), session).unwrap();
+    let locator = served.session.info().locators().wait()[0].to_string();
+    let client = zonda::open(Config::client([locator])).wait().unwrap();
+    let subscriber = client.declare_subscriber("demo/*").wait().unwrap();
+    let (node, zid) = (served.session.zid(), client.zid());
+    let begin = std::time::Instant::now();
+    let told = loop {
+        let (status, told) = explained(&served, &format!("key=demo%2Fa&to={zid}"));
+        assert_eq!(status, 200, "{told}");
+        if told["arrives"] == true {
+            break told;
+        }
+        assert!(begin.elapsed() < SOON, "{told}");
+    };
+    let lines = serde_json::json!([
+        format!("router {node} gets it from {node}"),
+        format!("  sends it to client {zid}"),
+        "    access_control: allowed by the default permission".to_owned(),
+        format!("demo/a arrives at client {zid}"),
+    ]);
+    assert_eq!(told["lines"], lines);
+    let (_, told) = explained(&served, &format!("key=demo/closed&from={zid}"));
+    let text = told["lines"].to_string();
+    assert!(
+        told["arrives"] == false && text.contains("access_control: denied by rule"),
+        "{told}"
+    );
+    for wrong in ["", "key=a//b", "key=a&from=nobody", "key=a&kind=poem"] {
+        assert_eq!(explained(&served, wrong).0, 400, "{wrong}");
+    }
+    drop(subscriber);
+    client.close().wait().unwrap();
+    served.stop();
+}
+
+#[test]
+fn a_client_without_the_right_to_read_routers_gets_no_explanation() {
+    let session = router(&denying("query", "@/*/router/**"));
+    let served = started_on(&config(), session).unwrap();
+    let (status, text) = explained(&served, "key=demo/a");
+    assert_eq!(status, 403);
+    assert!(
+        text.to_string().contains("access_control: query on"),
+        "{text}"
+    );
+    served.stop();
+}
+
+#[test]
+fn the_log_is_for_clients_that_may_read_the_admin_space() {
+    LOG.push(
+        7,
+        "WARN",
+        "zonda",
+        "a line <b>of a test</b>, password: hunter2",
+    );
+    let open = config().with("adminspace/enabled", "true");
+    let served = started_on(&open, router("{enabled: false}")).unwrap();
+    let mut page = Page::open(&served);
+    let told = page.log();
+    let lines = told["lines"].as_array().unwrap();
+    let line = { lines.iter() }.find(|line| line["at_ms"] == 7).unwrap();
+    assert_eq!(line["text"], "a line <b>of a test</b>, password:…");
+    // What is written later comes once, and alone.
+    LOG.push(8, "WARN", "zonda", "a later line");
+    let later = page.log();
+    let later = later["lines"].as_array().unwrap();
+    assert!(later.iter().any(|line| line["text"] == "a later line"));
+    assert!(later.iter().all(|line| line["at_ms"] != 7), "{later:?}");
+    served.stop();
+    // Without the admin space, and without the right to this key of it.
+    let served = serve();
+    let told = Page::open(&served).log();
+    assert!(
+        told["denied"].as_str().unwrap().contains("adminspace"),
+        "{told}"
+    );
+    served.stop();
+    let session = router(&denying("query", "@/*/*/log"));
+    let served = started_on(&open, session).unwrap();
+    let told = Page::open(&served).log();
+    assert!(
+        told["denied"].as_str().unwrap().contains("access_control"),
+        "{told}"
+    );
+    assert_eq!(told["lines"], Value::Null);
     served.stop();
 }

@@ -6,14 +6,18 @@ use serde_json::json;
 use zonda::{Config, Wait};
 
 use crate::browser::{MARKUP, long_check};
-use crate::served::started;
+use crate::page::router;
+use crate::served::{LOG, started_on};
 
 #[test]
 fn a_browser_shows_neighbours_and_hostile_values_as_text() {
     let Some(browser) = long_check() else {
         return;
     };
-    let served = started(&Config::peer().with("services/http/listen", "'127.0.0.1:0'")).unwrap();
+    LOG.push(0, "WARN", "zonda", &format!("a line of the log {MARKUP}"));
+    let config = Config::peer().with("services/http/listen", "'127.0.0.1:0'");
+    let config = config.with("adminspace/enabled", "true");
+    let served = started_on(&config, router("{enabled: false}")).unwrap();
     let locator = served.session.info().locators().wait()[0].to_string();
     let client = zonda::open(Config::client([locator])).wait().unwrap();
     let url = format!("http://localhost:{}/", served.address.port());
@@ -47,6 +51,13 @@ fn a_browser_shows_neighbours_and_hostile_values_as_text() {
     browser.run("const form = document.getElementById('publish'); form.elements.key.value = 'demo/from page'; form.elements.value.value = 'published here'; form.querySelector('button').click()");
     let arrived = "return document.getElementById('rows').textContent.includes('published here')";
     browser.until("the publication comes back", arrived);
+    browser.run("const form = document.getElementById('explain'); form.elements.key.value = 'demo/<b>'; form.querySelector('button').click()");
+    let explained = "return document.getElementById('way').textContent.endsWith('has no subscriber that matches demo/<b>') \
+        || document.getElementById('way').textContent.includes('demo/<b> arrives')";
+    browser.until("the way of a message is explained", explained);
+    let logged =
+        "return document.getElementById('log').textContent.includes('a line of the log <img')";
+    browser.until("the log is shown as text", logged);
     let owned = "return document.title === 'Zonda' && document.images.length === 0";
     assert_eq!(browser.run(owned), true);
     browser.shot("light.png");

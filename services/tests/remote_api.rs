@@ -36,9 +36,8 @@ impl Served {
         let own = own.with("scouting/multicast/enabled", "false");
         let node = Node::open(own).await.unwrap();
         let of_services = node.clone();
-        let running = start_all(&config, move || {
-            Session::from_node(&of_services, Config::default())
-        });
+        let session = move || Session::from_node(&of_services, Config::default());
+        let running = start_all(&config, session, None);
         let running = running.unwrap();
         let status = running[0].status();
         let (_, address) = status.split_once(" on ").unwrap();

@@ -22,7 +22,7 @@ fn start(config: &Config) -> (Session, Result<Vec<Box<dyn Running>>, StartError>
     let session = zonda::open(config.clone()).wait().unwrap();
     let running = {
         let session = session.clone();
-        start_all(config, move || Ok::<_, zonda::Error>(session.clone()))
+        start_all(config, move || Ok::<_, zonda::Error>(session.clone()), None)
     };
     (session, running)
 }

@@ -7,6 +7,7 @@
 //!   [`framing`] carries their handshake.
 //! * [`multicast`] is a group of nodes that receive each other's datagrams without connections.
 //! * [`ledger`] counts the memory that a node's connections hold.
+//! * [`log_ring`] keeps the last lines of a log.
 //! * [`log_limit`] limits log lines that unauthenticated peers can cause.
 //! * [`block`] is the memory that sockets are read into.
 //! * [`driver`] moves bytes between a socket and the two above, on any runtime.
@@ -24,6 +25,7 @@ pub mod ledger;
 pub mod link;
 pub mod listen;
 pub mod log_limit;
+pub mod log_ring;
 pub mod multicast;
 pub mod outbox;
 pub mod protocol;

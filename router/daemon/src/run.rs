@@ -62,6 +62,7 @@ fn serve(args: &DaemonArgs) -> Result<(), Failure> {
     }
     // The log, the limit of descriptors, and the node.
     terminal::log();
+    terminal::kept();
     let filter = config.settings().log_filter;
     terminal::follow(filter.as_deref()).map_err(Failure::Usage)?;
     descriptors::raise();
@@ -109,10 +110,9 @@ fn serve(args: &DaemonArgs) -> Result<(), Failure> {
 /// Starts the services of the configuration, each on a session of its own.
 fn start_services(node: &Node, config: &Config) -> Result<Vec<Box<dyn Running>>, Failure> {
     let node = node.clone();
-    let started = zonda_services::start_all(config, move || {
-        // Keys of a service are those of the node: the namespace is for the sessions of programs.
-        Session::from_node(&node, Config::default())
-    });
+    // Keys of a service are those of the node: the namespace is for the sessions of programs.
+    let session = move || Session::from_node(&node, Config::default());
+    let started = zonda_services::start_all(config, session, Some(terminal::kept()));
     started.map_err(failure::of_services)
 }
 

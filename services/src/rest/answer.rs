@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,13 +26,13 @@ use zonda::access::MessageKind;
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::cancellation::CancellationToken;
 use zonda::key_expr::KeyExpr;
-use zonda::query::{ConsolidationMode, Reply, ReplyKeyExpr, Selector};
+use zonda::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr, Selector};
 use zonda::sample::Sample;
 use zonda::time::Timestamp;
 use zonda::{Outcome, PublishError, Session};
 
 use super::events::Hub;
-use super::page::Pages;
+use super::page::{Log, Pages};
 use super::replies::Collector;
 use super::select::{Selection, one_line};
 use super::{html, json};
@@ -64,6 +65,10 @@ pub(super) struct Shared {
     pub pages: Arc<Pages>,
     /// Key that a client has to have the right to read, to see the page.
     pub page_key: Option<KeyExpr<'static>>,
+    /// Log of the program, for clients with that right.
+    pub log: Arc<Log>,
+    /// Places for explanations that are made at the same time.
+    pub explanations: Arc<Semaphore>,
     /// Id of the node, as text.
     pub zid: String,
     pub body_bytes_max: usize,
@@ -75,33 +80,42 @@ pub(super) struct Shared {
 }
 
 /// Extent of a query.
-enum Scope {
+pub(super) enum Scope {
     /// The latest value of each key, as queries ask by default.
     Values,
     /// Each value that a storage has.
     History,
     /// Each value that a cache of an advanced publisher has.
     Caches,
+    /// Each value that comes within this time.
+    Admin(Duration),
 }
 
 /// Reason why a request is not answered as it asks.
+#[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
     text: String,
 }
 
 impl Refusal {
-    fn new(status: StatusCode, text: impl Into<String>) -> Refusal {
+    pub fn new(status: StatusCode, text: impl Into<String>) -> Refusal {
         let text = one_line(&text.into());
         Refusal { status, text }
     }
 
-    fn bad(text: impl Into<String>) -> Refusal {
+    pub fn bad(text: impl Into<String>) -> Refusal {
         Refusal::new(StatusCode::BAD_REQUEST, text)
     }
 
-    fn failed(error: &dyn Error) -> Refusal {
+    pub fn failed(error: &dyn Error) -> Refusal {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -243,6 +257,10 @@ impl Shared {
                 let get = self.session.get(Selector::owned(key, parameters));
                 get.consolidation(ConsolidationMode::None)
             }
+            Scope::Admin(_) => {
+                let get = self.session.get(Selector::owned(key, parameters));
+                get.target(QueryTarget::All)
+            }
             Scope::Caches => {
                 let key = key.join(CACHES).map_err(|error| Refusal::failed(&error))?;
                 let get = self.session.get(Selector::owned(key, parameters));
@@ -250,7 +268,10 @@ impl Shared {
                 get.accept_replies(ReplyKeyExpr::Any)
             }
         };
-        let get = get.timeout(self.answer_time);
+        let get = get.timeout(match scope {
+            Scope::Admin(time) => time,
+            Scope::Values | Scope::History | Scope::Caches => self.answer_time,
+        });
         let get = get.cancellation_token(token.clone());
         let get = match payload {
             Some((payload, encoding)) => get.payload(payload).encoding(encoding),
@@ -289,7 +310,7 @@ impl Shared {
     }
 
     /// Asks for the values that a client may get, or for all that caches and storages have.
-    async fn values(
+    pub async fn values(
         &self,
         client: &Client,
         selection: &Selection,

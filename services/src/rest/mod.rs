@@ -24,6 +24,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::{any, get};
+use tokio::sync::Semaphore;
 use zonda::Config;
 
 use crate::http::{Counts, Server, Serving};
@@ -93,11 +94,14 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
     let session = start.session;
     let limits = settings.setup.limits;
     let hub = Hub::new(session.clone(), Arc::clone(counts), settings.event_bytes);
+    let log = Arc::new(page::Log::new(start.log, session, start.config));
     let shared = Shared {
         session: session.clone(),
         hub: Arc::new(hub),
         page_key: metrics::own_key(session, ""),
         pages: page::Pages::new(page::sampler(session.clone())),
+        log,
+        explanations: Arc::new(Semaphore::new(page::EXPLANATIONS_MAX)),
         zid: session.zid().to_string(),
         body_bytes_max: limits.body_bytes,
         bodies: room_for_bodies(limits.body_bytes),
@@ -107,6 +111,7 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
     let routes = Router::new()
         .route("/", any(index))
         .route("/@page/updates", get(page::updates))
+        .route("/@page/explain", get(page::explain))
         .route("/@page/{file}", get(page::file))
         .route("/metrics", metrics::route(start, Arc::clone(counts)))
         .route("/openapi.json", get(openapi))

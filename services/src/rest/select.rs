@@ -51,6 +51,15 @@ impl Selection {
         })
     }
 
+    /// Creates the selection of a key that this program asks for.
+    pub fn of_key(key: KeyExpr<'static>, parameters: &str) -> Selection {
+        Selection {
+            key,
+            parameters: parameters.to_owned(),
+            names: Vec::new(),
+        }
+    }
+
     /// Returns true if there is a parameter of this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)

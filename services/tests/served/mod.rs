@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use zonda::{Config, Session, Wait};
 use zonda_services::{Running, StartError, start_all};
+use zonda_transport::log_ring::LogRing;
 
 /// A limit for steps that take no time.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -29,6 +30,9 @@ impl Served {
 pub fn alone() -> Session {
     alone_with("timestamping/enabled", "true")
 }
+
+/// The log of the program, in which tests write lines.
+pub static LOG: LogRing = LogRing::new();
 
 /// Opens a node whose configuration has one more value.
 pub fn alone_with(key: &str, value: &str) -> Session {
@@ -53,7 +57,7 @@ pub fn started(config: &Config) -> Result<Served, StartError> {
 
 /// Starts the services on a node.
 pub fn started_on(config: &Config, session: Session) -> Result<Served, StartError> {
-    let running = start_all(config, sharing(&session))?;
+    let running = start_all(config, sharing(&session), Some(&LOG))?;
     let status = running[0].status();
     let (_, address) = status.split_once(" on ").unwrap();
     let address = address.parse().unwrap();

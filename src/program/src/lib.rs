@@ -31,6 +31,7 @@ pub mod certificates;
 mod connection;
 mod help;
 mod interrupt;
+mod kept_log;
 mod mistyped;
 pub mod node;
 mod one_line;

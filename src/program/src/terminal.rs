@@ -9,7 +9,11 @@ use clap::{ArgAction, Args};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::debug_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::kept_log::Keeper;
+pub use crate::kept_log::kept;
 pub use zonda_transport::text::plain;
 
 /// Default log filter of a daemon: failures, its start, and neighbours that come and go.
@@ -110,7 +114,7 @@ fn log_by(chosen: Option<EnvFilter>, default: &str) {
         .with_filter_reloading();
     let handle = builder.reload_handle();
     // An error means that a logger is installed already.
-    if builder.try_init().is_ok() && !is_chosen {
+    if builder.finish().with(Keeper).try_init().is_ok() && !is_chosen {
         let _ = CHANGEABLE.set(Changeable {
             default: default.to_owned(),
             replace: Box::new(move |filter| handle.reload(filter).is_ok()),

@@ -2,6 +2,8 @@
 
 //! The live page: its files, and updates about the node for all browsers that show it.
 
+mod explain;
+mod log;
 mod sample;
 mod updates;
 
@@ -14,6 +16,8 @@ use axum::response::{AppendHeaders, IntoResponse, Response};
 
 use super::answer::{Refusal, Shared, client_of, event_stream, fresh, lasting};
 
+pub(super) use explain::{EXPLANATIONS_MAX, explain};
+pub(super) use log::Log;
 pub(super) use sample::sampler;
 pub(super) use updates::Pages;
 
@@ -33,11 +37,13 @@ pub(super) fn index() -> Response {
 }
 
 /// Scripts of the page, by name.
-const SCRIPTS: [(&str, &str); 7] = [
-    ("page.js", include_str!("page.js")),
+const SCRIPTS: [(&str, &str); 9] = [
+    ("explain.js", include_str!("explain.js")),
     ("forms.js", include_str!("forms.js")),
     ("graph.js", include_str!("graph.js")),
     ("keys.js", include_str!("keys.js")),
+    ("log.js", include_str!("log.js")),
+    ("page.js", include_str!("page.js")),
     ("rates.js", include_str!("rates.js")),
     ("rows.js", include_str!("rows.js")),
     ("tree.js", include_str!("tree.js")),
@@ -69,11 +75,13 @@ pub(super) async fn updates(
     State(shared): State<Arc<Shared>>,
     extensions: Extensions,
 ) -> Result<Response, Refusal> {
+    let client = client_of(&extensions);
     if let Some(key) = &shared.page_key {
-        client_of(&extensions).may_read(&shared.session, key)?;
+        client.may_read(&shared.session, key)?;
     }
     let lasting = lasting(&extensions)?;
-    let updates = shared.pages.join(Arc::clone(lasting.line()));
+    let log = shared.log.open(client);
+    let updates = shared.pages.join(Arc::clone(lasting.line()), log);
     let mut response = event_stream(updates, lasting);
     response.headers_mut().extend(fresh());
     Ok(response)

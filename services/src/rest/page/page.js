@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The live page. Texts of the network become text nodes only.
 
+import { offerIds, startExplain } from "/@page/explain.js";
 import { find, startForms, told } from "/@page/forms.js";
 import { drawGraph } from "/@page/graph.js";
 import { startKeys } from "/@page/keys.js";
+import { startLog } from "/@page/log.js";
 import { bytes, dropsOf, flow, linksOf, neighboursOf } from "/@page/rates.js";
 import { rowsIn } from "/@page/rows.js";
 
@@ -91,6 +93,7 @@ function draw() {
   showLinks(links);
   drawDrops();
   drawTalkers(neighbours);
+  offerIds(neighbours);
   const undrawn = drawGraph(find("graph"), latest.zid, neighbours);
   find("more").textContent = leftOut(undrawn, latest.links_left_out ?? 0);
 }
@@ -107,3 +110,5 @@ updates.onmessage = (event) => {
 };
 updates.onerror = () => told(find("state"), "connection lost; trying again", true);
 startForms();
+startExplain();
+startLog(updates);

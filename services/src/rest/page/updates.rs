@@ -13,6 +13,7 @@ use futures_core::Stream;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
+use super::log::{LogReader, denied};
 use crate::http::Line;
 
 /// Time between two updates.
@@ -43,13 +44,26 @@ struct Page {
     queue: Sender<Bytes>,
     missed: u32,
     line: Arc<Line>,
+    /// Place in the log; `None` for a client that may not read it.
+    log: Option<LogReader>,
 }
 
 impl Page {
-    /// Sends an update. Returns false if the page has gone or reads too slowly.
-    fn send(&mut self, text: &Bytes) -> bool {
-        match self.queue.try_send(text.clone()) {
-            Ok(()) => self.missed = 0,
+    /// Sends an update, and the lines of the log that the page does not have. Returns false if it
+    /// has gone or reads too slowly.
+    fn send(&mut self, update: &Bytes) -> bool {
+        let lines = self.log.as_ref().and_then(LogReader::next);
+        let text = match &lines {
+            Some((lines, _)) => Bytes::from([update, lines.as_bytes()].concat()),
+            None => update.clone(),
+        };
+        match self.queue.try_send(text) {
+            Ok(()) => {
+                self.missed = 0;
+                if let (Some(reader), Some((_, last))) = (&mut self.log, lines) {
+                    reader.advance(last);
+                }
+            }
             Err(TrySendError::Closed(_)) => return false,
             Err(TrySendError::Full(_)) => self.missed += 1,
         }
@@ -75,20 +89,26 @@ impl Pages {
         })
     }
 
-    /// Adds a page, and starts the task if it is the first one.
-    pub fn join(self: &Arc<Self>, line: Arc<Line>) -> Updates {
-        let (queue, updates) = mpsc::channel(1);
+    /// Adds a page, and starts the task if it is the first one. A page that may not read the log is
+    /// told why.
+    pub fn join(self: &Arc<Self>, line: Arc<Line>, log: Result<LogReader, String>) -> Updates {
+        let (queue, rest) = mpsc::channel(1);
+        let (log, first) = match log {
+            Ok(reader) => (Some(reader), None),
+            Err(reason) => (None, Some(denied(&reason))),
+        };
         let mut open = self.open();
         open.pages.push(Page {
             queue,
             missed: 0,
             line,
+            log,
         });
         if !open.is_sampled {
             open.is_sampled = true;
             tokio::spawn(Arc::clone(self).sample());
         }
-        Updates(updates)
+        Updates { first, rest }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -113,13 +133,21 @@ impl Pages {
 }
 
 /// The updates of one page.
-pub(in crate::rest) struct Updates(Receiver<Bytes>);
+pub(in crate::rest) struct Updates {
+    /// Text that comes before the updates.
+    first: Option<Bytes>,
+    rest: Receiver<Bytes>,
+}
 
 impl Stream for Updates {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.get_mut().0.poll_recv(cx).map(|text| text.map(Ok))
+        let this = self.get_mut();
+        match this.first.take() {
+            Some(text) => Poll::Ready(Some(Ok(text))),
+            None => this.rest.poll_recv(cx).map(|text| text.map(Ok)),
+        }
     }
 }
 
@@ -142,24 +170,26 @@ mod tests {
             let of_sampler = Arc::clone(&calls);
             let count = move || of_sampler.fetch_add(1, Ordering::Relaxed).to_string();
             let pages = Pages::with_period(Box::new(count), SHORT);
+            let denied = || Err("no log".to_owned());
             let line = || {
                 let room = Arc::new(Semaphore::new(1));
                 Arc::new(Line::new(&room, &room).expect("room"))
             };
+            let join = || pages.join(line(), denied());
             tokio::time::sleep(SHORT * 5).await;
             assert_eq!(calls.load(Ordering::Relaxed), 0);
             // Two pages share one task.
-            let (mut first, mut second) = (pages.join(line()), pages.join(line()));
+            let (mut first, mut second) = (join(), join());
             assert_eq!(
-                first.0.recv().await,
+                first.rest.recv().await,
                 Some(Bytes::from_static(b"data: 0\n\n"))
             );
             assert_eq!(
-                second.0.recv().await,
+                second.rest.recv().await,
                 Some(Bytes::from_static(b"data: 0\n\n"))
             );
             assert_eq!(
-                first.0.recv().await,
+                first.rest.recv().await,
                 Some(Bytes::from_static(b"data: 1\n\n"))
             );
             drop((first, second));
