@@ -82,6 +82,24 @@ fn each_method_of_each_path_is_described_or_refused() {
 }
 
 #[test]
+fn the_key_of_the_description_has_a_pattern() {
+    let served = serve();
+    let all = description(&served);
+    let pattern = all.pointer("/components/parameters/key/schema/pattern");
+    assert!(
+        pattern.is_some_and(|pattern| pattern.as_str().is_some_and(|text| text.ends_with('$')))
+    );
+    // A method that `/` does not have is refused as such.
+    let refused = ask(&served, "PUT /", &[], "");
+    assert!(
+        refused.status == 405 && refused.head.contains("allow: get"),
+        "{}",
+        refused.head
+    );
+    served.stop();
+}
+
+#[test]
 fn each_kind_of_answer_is_described() {
     let served = serve();
     let queryable = served.session.declare_queryable("demo/**");

@@ -218,6 +218,8 @@ fn raw_is_the_one_value_itself_or_a_list_to_choose_from() {
     assert_eq!((listed.status, listed.body.as_str()), (200, text));
     let none = ask(&served, "GET /none?_raw", &[], "");
     assert_eq!((none.status, none.body.as_str()), (200, ""));
+    let kind = "content-type: application/octet-stream";
+    assert!(none.head.contains(kind), "{}", none.head);
     served.stop();
 }
 
@@ -299,7 +301,7 @@ fn probes_and_counters_are_here_and_the_root_is_no_key() {
             .contains("# TYPE zonda_http_requests_total counter\n")
     );
     assert!(ask(&served, "GET /", &[], "").body.contains("/metrics"));
-    assert_eq!(ask(&served, "PUT /", &[], "x").status, 404);
+    assert_eq!(ask(&served, "PUT /", &[], "x").status, 405);
     served.session.close().wait().unwrap();
     assert_eq!(ask(&served, "GET /readyz", &[], "").status, 503);
     assert_eq!(ask(&served, "PUT /demo/a", &[], "x").status, 500);

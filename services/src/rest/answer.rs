@@ -479,7 +479,11 @@ fn raw(replies: &[Reply]) -> Response {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             bare(status, error.payload(), error.encoding())
         }
-        (None, _, None) => StatusCode::OK.into_response(),
+        (None, _, None) => bare(
+            StatusCode::OK,
+            &ZBytes::new(),
+            &Encoding::APPLICATION_OCTET_STREAM,
+        ),
     }
 }
 

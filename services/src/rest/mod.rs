@@ -18,7 +18,7 @@ use axum::Router;
 #[cfg(feature = "remote-api")]
 use axum::extract::Request;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, StatusCode};
 #[cfg(feature = "remote-api")]
 use axum::middleware::{self, Next};
@@ -157,7 +157,13 @@ async fn index(method: Method, headers: HeaderMap) -> Response {
         Method::GET | Method::HEAD => INDEX.into_response(),
         Method::OPTIONS => StatusCode::OK.into_response(),
         Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
-            (StatusCode::NOT_FOUND, "there is no key here\n").into_response()
+            let allowed = [(ALLOW, "GET, HEAD, OPTIONS")];
+            (
+                StatusCode::METHOD_NOT_ALLOWED,
+                allowed,
+                "there is no key here\n",
+            )
+                .into_response()
         }
         _ => no_such_method(),
     }
