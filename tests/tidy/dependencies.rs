@@ -17,7 +17,7 @@ const TESTKIT: &str = "zonda-testkit";
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 24] = [
+const ARROWS: [(&str, &str, &[&str]); 25] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
