@@ -87,10 +87,15 @@ const UNSAFE_IN_C: usize = 22;
 
 #[test]
 fn unsafe_code_of_the_library_for_c_does_not_grow() {
-    let own = sources().iter().filter(|source| source.path.starts_with("bindings/c/src/"));
+    let own = sources()
+        .iter()
+        .filter(|source| source.path.starts_with("bindings/c/src/"));
     let blocks = |source: &Source| {
         let words = ["unsafe {", "unsafe impl"];
-        words.map(|word| source.product.matches(word).count()).iter().sum::<usize>()
+        words
+            .map(|word| source.product.matches(word).count())
+            .iter()
+            .sum::<usize>()
     };
     assert_eq!(own.map(blocks).sum::<usize>(), UNSAFE_IN_C);
 }
