@@ -226,7 +226,7 @@ fn updates_name_a_neighbour_while_it_is_there() {
     ] {
         assert!(link[number].is_u64(), "{number} of {link}");
     }
-    // What the node does not count is null.
+    // Counts that the node does not have are null.
     for number in ["received", "received_bytes"] {
         let value = &link[number];
         assert!(value.is_u64() || value.is_null(), "{number} of {link}");
@@ -329,7 +329,7 @@ fn the_log_is_for_clients_that_may_read_the_admin_space() {
     let lines = told["lines"].as_array().unwrap();
     let line = { lines.iter() }.find(|line| line["at_ms"] == 7).unwrap();
     assert_eq!(line["text"], "a line <b>of a test</b>, password:…");
-    // What is written later comes once, and alone.
+    // A later line comes once, and alone.
     LOG.push(8, "WARN", "zonda", "a later line");
     let later = page.log();
     let later = later["lines"].as_array().unwrap();

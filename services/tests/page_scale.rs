@@ -51,86 +51,9 @@ fn a_page_of_many_neighbours_and_keys_leaves_out_what_is_not_in_sight() {
         return;
     };
     let served = opened(&browser);
-    // Neighbours: the slow one first, rates in both directions, the drawing capped.
-    let text = |id: &str| format!("document.getElementById('{id}').textContent");
-    let undrawn = "968 neighbours are not drawn";
-    is(
-        &browser,
-        "the drawing is capped",
-        &format!("{}.startsWith('{undrawn}')", text("more")),
-    );
-    is(
-        &browser,
-        "32 are drawn",
-        "document.querySelectorAll('#graph g').length === 32",
-    );
-    is(
-        &browser,
-        "few rows are elements",
-        "document.querySelectorAll('#links > div').length < 60",
-    );
-    is(
-        &browser,
-        "the slow one is first",
-        "document.querySelector('#links .slow').textContent.startsWith('1/s dropped')",
-    );
-    is(
-        &browser,
-        "rates in are shown",
-        &format!("{}.includes('50/s, 3.0 kB/s')", text("links")),
-    );
-    is(
-        &browser,
-        "edges have both rates",
-        "document.querySelector('#graph title').textContent.includes('↓ 3.0 kB/s')",
-    );
-    is(
-        &browser,
-        "neighbours and keys talk",
-        &format!("/99.9 kB.s.*key deep/.test({})", text("talkers")),
-    );
-    // Keys: the first branch is open, others open when they are chosen.
-    is(
-        &browser,
-        "few keys are elements",
-        "document.querySelectorAll('#rows div').length < 60",
-    );
-    is(
-        &browser,
-        "the search finds them",
-        "(() => { const search = document.getElementById('search'); \
-        search.value = 'FLAT/K123'; search.dispatchEvent(new Event('input')); \
-        return document.getElementById('keys-count').textContent === '10000 keys, 11 found' })()",
-    );
-    is(
-        &browser,
-        "all is back",
-        "(() => { const search = document.getElementById('search'); \
-        search.value = ''; search.dispatchEvent(new Event('input')); \
-        return document.getElementById('keys-count').textContent === '10000 keys' })()",
-    );
-    let press = |key: &str| {
-        browser.run(&format!("document.getElementById('keys').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))"))
-    };
-    press("Home");
-    is(
-        &browser,
-        "the first row is active",
-        "document.querySelector('#rows .active b').textContent === 'deep'",
-    );
-    press("ArrowRight");
-    is(
-        &browser,
-        "it opens",
-        "document.querySelectorAll('#rows [aria-level=\"2\"]')[0].textContent === '▸0(100)'",
-    );
-    press("ArrowLeft");
-    is(
-        &browser,
-        "it closes",
-        "document.querySelector('#rows .active').getAttribute('aria-expanded') === 'false'",
-    );
-    // What comes from the network stays text.
+    neighbours(&browser);
+    keys(&browser);
+    // Texts of the network stay texts.
     browser.run("madeUp.publish(0, 10, '</script>')");
     is(
         &browser,
@@ -146,6 +69,96 @@ fn a_page_of_many_neighbours_and_keys_leaves_out_what_is_not_in_sight() {
     );
     drop(browser);
     served.stop();
+}
+
+/// Returns the script that reads the text of an element.
+fn text(id: &str) -> String {
+    format!("document.getElementById('{id}').textContent")
+}
+
+/// Checks the neighbours: the slow one is first, rates are shown in both directions, the drawing is
+/// capped.
+fn neighbours(browser: &Browser) {
+    let undrawn = "968 neighbours are not drawn";
+    is(
+        browser,
+        "the drawing is capped",
+        &format!("{}.startsWith('{undrawn}')", text("more")),
+    );
+    is(
+        browser,
+        "32 are drawn",
+        "document.querySelectorAll('#graph g').length === 32",
+    );
+    is(
+        browser,
+        "few rows are elements",
+        "document.querySelectorAll('#links > div').length < 60",
+    );
+    is(
+        browser,
+        "the slow one is first",
+        "document.querySelector('#links .slow').textContent.startsWith('1/s dropped')",
+    );
+    is(
+        browser,
+        "rates in are shown",
+        &format!("{}.includes('50/s, 3.0 kB/s')", text("links")),
+    );
+    is(
+        browser,
+        "edges have both rates",
+        "document.querySelector('#graph title').textContent.includes('↓ 3.0 kB/s')",
+    );
+    is(
+        browser,
+        "neighbours and keys talk",
+        &format!("/99.9 kB.s.*key deep/.test({})", text("talkers")),
+    );
+}
+
+/// Checks the keys: the first branch is open, further ones open on request.
+fn keys(browser: &Browser) {
+    is(
+        browser,
+        "few keys are elements",
+        "document.querySelectorAll('#rows div').length < 60",
+    );
+    is(
+        browser,
+        "the search finds them",
+        "(() => { const search = document.getElementById('search'); \
+        search.value = 'FLAT/K123'; search.dispatchEvent(new Event('input')); \
+        return document.getElementById('keys-count').textContent === '10000 keys, 11 found' })()",
+    );
+    is(
+        browser,
+        "all is back",
+        "(() => { const search = document.getElementById('search'); \
+        search.value = ''; search.dispatchEvent(new Event('input')); \
+        return document.getElementById('keys-count').textContent === '10000 keys' })()",
+    );
+    let press = |key: &str| {
+        browser.run(&format!("document.getElementById('keys').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))"))
+    };
+    press("Home");
+    is(
+        browser,
+        "the first row is active",
+        "document.querySelector('#rows .active b').textContent === 'deep'",
+    );
+    press("ArrowRight");
+    is(
+        browser,
+        "it opens",
+        "document.querySelectorAll('#rows [aria-level=\"2\"]')[0].textContent === '▸0(100)'",
+    );
+    press("ArrowLeft");
+    is(
+        browser,
+        "it closes",
+        "document.querySelector('#rows .active').getAttribute('aria-expanded') === 'false'",
+    );
 }
 
 #[test]

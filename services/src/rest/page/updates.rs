@@ -89,8 +89,8 @@ impl Pages {
         })
     }
 
-    /// Adds a page, and starts the task if it is the first one. A page that may not read the log is
-    /// told why.
+    /// Adds a page, and starts the task if it is the first one. A page that may not read the log
+    /// gets the reason.
     pub fn join(self: &Arc<Self>, line: Arc<Line>, log: Result<LogReader, String>) -> Updates {
         let (queue, rest) = mpsc::channel(1);
         let (log, first) = match log {
