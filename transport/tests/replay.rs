@@ -95,10 +95,12 @@ fn captured_sessions_are_received_whole() {
     for ((name, way), batches) in &sessions {
         let mut receiver = Receiver::new(&established(&sessions, name, way), 1 << 20);
         let (mut count, mut pushes, mut others) = (Count::default(), 0, 0);
+        let mut transport_messages = 0;
         for (batch, decoded) in &batches[2..] {
             let block = ZSlice::from(batch.clone());
             let flow = receiver.handle_batch(block.as_slice(), &block, &mut count);
             let messages = decoded.as_array().expect("messages");
+            transport_messages += messages.len() as u64;
             let closes = messages.iter().any(|message| message["msg"] == "Close");
             assert_eq!(
                 matches!(flow, Ok(Flow::Closed { reason: 0 })),
@@ -120,14 +122,18 @@ fn captured_sessions_are_received_whole() {
             "{name} {way}"
         );
         let batches = batches.len() as u64 - 2;
+        let received = receiver.received();
+        let by_priority = received.messages_by_priority;
+        assert_eq!(by_priority.iter().sum::<u64>(), pushes + others);
         let expected = Received {
             batches,
+            transport_messages,
             messages: pushes + others,
+            messages_by_priority: by_priority,
             ..Received::default()
         };
         assert_eq!(
-            receiver.received(),
-            expected,
+            received, expected,
             "{name} {way}: nothing is lost or ignored"
         );
         total += pushes + others;
