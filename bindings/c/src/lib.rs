@@ -3,9 +3,9 @@
 //! Zonda for C and C++: `libzenohc.so` with the names and the binary interface of zenoh-c, over the
 //! library `zonda`.
 //!
-//! An exported function has the name and the arguments of the header. [`place`] says how the memory of
-//! a program becomes values of Rust, and why exported functions need no unsafe code; [`text`] and
-//! [`closure`] hold the little that there is.
+//! An exported function has the name and the arguments of the header. `place` says how the memory of
+//! a program becomes values of Rust, and why exported functions need no unsafe code; `text` and
+//! `closure` hold the little that there is.
 
 #![allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
 
