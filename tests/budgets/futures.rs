@@ -40,7 +40,7 @@ const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-rx", 4096),
     ("task zonda-tx", 1536),
     ("transport open_link", 2304),
-    ("node open", 3328),
+    ("node open", 3344),
     ("node publish_async", 1056),
     ("publisher face publish_async", 1056),
     ("session open", 16),
