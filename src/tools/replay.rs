@@ -48,10 +48,11 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Messages that are published, and the reports of their number.
+/// Messages that are published, and the reports of their number and of missing receivers.
 struct Published {
     messages: u64,
     progress: Progress,
+    reach: Reach,
 }
 
 impl Replay {
@@ -66,15 +67,14 @@ impl Replay {
         // An invalid file is reported before the session connects.
         let mut recording = Recording::open(&self.file)?;
         let session = self.connection.open()?;
-        let mut reach = Reach::insist(&session)?;
         let mut published = Published {
             messages: 0,
             progress: Progress::new(),
+            reach: Reach::insist(&session)?,
         };
         let mut done = 0;
         while !interrupt.happened() {
             self.play(recording, &session, &interrupt, &mut published)?;
-            reach.tell(&session);
             done += 1;
             if done == self.times {
                 break;
@@ -82,7 +82,7 @@ impl Replay {
             recording = Recording::open(&self.file)?;
         }
         complain(format_args!("published {}", messages(published.messages)));
-        let reached = reach.finish(&session);
+        let reached = published.reach.finish(&session);
         sum::close(&session)?;
         reached
     }
@@ -109,7 +109,9 @@ impl Replay {
             if interrupt.happened() {
                 return Ok(());
             }
-            // Publish it, and report the progress now and then.
+            // Publish it, and report the progress now and then. Afterwards the receiver may have left
+            // with the message it waited for.
+            published.reach.tell(session);
             publish(&message, session).map_err(|failure| recording.wrong(failure))?;
             published.messages += 1;
             if published.progress.is_due() {

@@ -56,6 +56,9 @@ fn the_nodes_examples_end_at_ctrl_c() {
     let mut publisher = Running::start(&example("net_pub_thr"), &arguments);
     let mut pong = Running::start(&example("net_pong"), &client);
     assert!(is_rate(&sub.line()));
+    // A program that has answered listens for the signal.
+    let ping = [&["64", "-n", "1", "-w", "0.01"], &client[..]].concat();
+    assert_eq!(run(&example("net_ping"), &ping).code, Some(0));
     for program in [&mut publisher, &mut sub, &mut pong] {
         program.signal("INT");
         assert_eq!(program.end().code(), Some(0));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use zonda::bytes::Encoding;
 use zonda::cancellation::CancellationToken;
-use zonda::query::{Reply as Replied, ReplyError, Selector};
+use zonda::query::{Reply as Replied, Selector};
 use zonda::{Session, Wait};
 
 use crate::bytes::OwnedBytes;
@@ -99,23 +99,11 @@ impl From<Replied> for Reply {
     }
 }
 
-/// Returns true for the error by which a node of Zonda tells that the link to a queried node was lost.
-/// The reference has no such error: its gets end without a reply.
-fn tells_loss(reply: &Replied) -> bool {
-    let told = |error: &ReplyError| {
-        let text = error.payload().try_to_string().unwrap_or_default();
-        *error.encoding() == Encoding::ZENOH_STRING
-            && text.starts_with("the link to ")
-            && text.ends_with(" was lost")
-    };
-    let by_a_node = reply.replier_id().is_none_or(|id| id.eid == 0);
-    by_a_node && reply.result().is_err_and(told)
-}
-
 /// Returns the function of a get that calls the closure with each reply.
 pub fn caller(callback: OwnedClosureReply) -> impl Fn(Replied) + Send + Sync + 'static {
     move |reply| {
-        if !tells_loss(&reply) {
+        // The reference has no such error: its gets end without a reply.
+        if !reply.tells_lost_link() {
             callback.give(reply.into());
         }
     }

@@ -14,6 +14,7 @@ mod heads;
 mod held;
 pub(crate) mod inbound;
 mod incoming;
+mod lost_link;
 mod node;
 mod open;
 mod outgoing;
@@ -27,6 +28,7 @@ pub(crate) mod settle;
 
 pub use errors::{AnswerError, GetError};
 pub use incoming::{IncomingQuery, OpenedQueryable, QuerySink, QueryableId, SharedQuerySink};
+pub use lost_link::LostLink;
 pub use open::OpenQuery;
 pub use outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplyBody, ReplySink};
 pub use querier::QuerierFace;

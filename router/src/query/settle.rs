@@ -7,7 +7,6 @@ use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
     Encoding, EntityGlobalId, ErrBody, RawExtensions, Response, ResponseBody, ResponseFinal,
-    ZenohId,
 };
 use zonda_transport::protocol::tx::Tail;
 
@@ -17,6 +16,7 @@ use crate::{
     query::{
         after::{After, Call},
         heads::response,
+        lost_link::LostLink,
         open::Next,
         outgoing::{QueryEnd, TIMEOUT_TEXT},
         send,
@@ -73,7 +73,7 @@ fn end_queries(shared: &Shared, state: &mut State, after: &mut After) {
                 Ending::Complete => {}
                 Ending::LinkLost(_) if !tells_losses(shared, &asker) => {}
                 Ending::LinkLost(peer) => {
-                    let text = lost_text(peer);
+                    let text = LostLink { peer }.to_string();
                     let error = error(shared, &asker, text.as_bytes(), Encoding::ZENOH_STRING);
                     keep(&mut after.touched, outbox, priority, &error, Tail::NONE);
                 }
@@ -119,10 +119,4 @@ fn error<'a>(
     };
     let head = response(asker, "", Some(responder));
     head.with_body(ResponseBody::Err(error))
-}
-
-/// Returns the text for an asker that cannot detect the loss of the link itself; this node's
-/// sessions use the same text.
-fn lost_text(peer: ZenohId) -> String {
-    format!("the link to {peer} was lost")
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use zonda_codec::{EntityGlobalId, Push, Reliability, WireExpr};
-use zonda_router::node::{Delivery, IncomingReply, ReplyBody};
+use zonda_router::node::{Delivery, IncomingReply, LostLink, ReplyBody};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
@@ -49,6 +49,18 @@ impl Reply {
     /// the way have none.
     pub fn replier_id(&self) -> Option<EntityGlobalId> {
         self.replier
+    }
+
+    /// Returns true for the error by which a node reports that the link to a queried node was lost.
+    /// Zenoh's nodes send no such error; a get of theirs ends without a reply.
+    pub fn tells_lost_link(&self) -> bool {
+        // Nodes have no entity id; an id of another one is that of a queryable.
+        let by_a_node = self.replier.is_none_or(|id| id.eid == 0);
+        let tells = |error: &ReplyError| {
+            error.encoding == Encoding::ZENOH_STRING
+                && LostLink::is_told_by(&error.payload.to_bytes())
+        };
+        by_a_node && self.result.as_ref().is_err_and(tells)
     }
 
     /// Shares the reply's buffer; copies only what is small.

@@ -8,7 +8,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use zonda_router::node::{IncomingReply, Node, OpenQuery, QueryEnd, ReplySink};
+use zonda_router::node::{IncomingReply, LostLink, Node, OpenQuery, QueryEnd, ReplySink};
 use zonda_runtime::guard::caught;
 
 use super::consolidation::Merging;
@@ -101,7 +101,7 @@ fn lost(how: QueryEnd) -> Option<Reply> {
     let QueryEnd::LinkLost { peer } = how else {
         return None;
     };
-    let text = format!("the link to {peer} was lost");
+    let text = LostLink { peer }.to_string();
     let error = ReplyError::new(text.into(), Encoding::ZENOH_STRING);
     Some(Reply::failed(error, None))
 }

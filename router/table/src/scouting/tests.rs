@@ -340,6 +340,31 @@ fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     }
 }
 
+#[test]
+fn a_link_is_expected_until_the_first_attempt_has_ended() {
+    let now = Instant::now();
+    let after = |link: Option<Link>| {
+        let mut candidates = candidates(CandidateLimits::default());
+        candidates.hear(found(9, WhatAmI::Peer), now);
+        let before = candidates.expects_links(now, nobody);
+        candidates.due(now, nobody);
+        let during = candidates.expects_links(now, nobody);
+        assert_eq!((before, during), (true, true), "due, and under way");
+        if let Some(link) = link {
+            candidates.ended(&zid(9), link, now);
+        }
+        candidates
+    };
+    assert!(!after(Some(Link::Up)).expects_links(now, nobody), "linked");
+    let failed = after(Some(Link::None));
+    assert!(!failed.expects_links(now, nobody), "it has failed once");
+    let later = failed.deadline().expect("it is tried again");
+    assert!(!failed.expects_links(later, nobody), "no first attempt");
+    let coming = after(Some(Link::Coming));
+    assert!(coming.expects_links(now, nobody), "the node opens a link");
+    assert!(!coming.expects_links(now, |_| Link::Up), "which is up now");
+}
+
 /// Programs that publish a message and stop are no attack, however many come from one address: no
 /// attempt fails.
 #[test]
