@@ -557,7 +557,7 @@ fn s30_link_states_hold_no_data_up() {
     let mesh = Mesh::line();
     mesh.holds_against(|mesh| {
         let mut stranger = mesh.stranger(0);
-        let invented: Vec<u64> = (10..90).collect();
+        let invented: Vec<u64> = (10..210).collect();
         let all: Vec<u64> = [1].into_iter().chain(invented.iter().copied()).collect();
         let mut first = vec![said(0, clock(), &all)];
         first.extend(
