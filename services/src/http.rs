@@ -131,10 +131,7 @@ impl Server {
     pub fn start(mut setup: Setup, routes: Router, counts: Arc<Counts>) -> io::Result<Server> {
         // The port is taken here, so that the caller gets the error.
         let address = setup.address;
-        let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
-        };
-        let listener = bind(address).map_err(named)?;
+        let listener = bind(address).map_err(|error| refused(address, error))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -226,6 +223,20 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         _ if is_every_one => TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())),
         _ => Err(error),
     })
+}
+
+/// Checks that this machine has an address, without taking its port.
+///
+/// # Errors
+/// It cannot be listened on.
+pub fn look(address: SocketAddr) -> io::Result<()> {
+    let bound = bind(SocketAddr::new(address.ip(), 0));
+    bound.map(drop).map_err(|error| refused(address, error))
+}
+
+/// Returns the error of an address that cannot be listened on.
+fn refused(address: SocketAddr, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
 }
 
 /// Adds the limits of a request to the routes.

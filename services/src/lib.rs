@@ -64,6 +64,19 @@ pub trait Service: Sync {
         Vec::new()
     }
 
+    /// Checks that this machine has what its start needs, such as files, folders and addresses,
+    /// without changing them and without taking a port.
+    ///
+    /// # Errors
+    /// The reason why it would not start now.
+    ///
+    /// # Blocking
+    /// Reads files, and looks up names of hosts.
+    fn look(&self, config: &Config) -> Result<(), StartError> {
+        let _ = config;
+        Ok(())
+    }
+
     /// Starts it on a session of its own.
     ///
     /// # Errors
@@ -136,6 +149,9 @@ pub trait Running: Send {
     fn stop(self: Box<Self>);
 }
 
+/// Consequence of a fault of a service that is not required, in words.
+pub const NOT_REQUIRED: &str = "`__required__` is false, so the node runs on";
+
 /// The services of this build.
 pub const SERVICES: &[&dyn Service] = &[
     #[cfg(feature = "http")]
@@ -186,6 +202,31 @@ fn wanted(config: &Config) -> Result<Vec<&'static dyn Service>, StartError> {
     Ok(wanted)
 }
 
+/// Reason why a service would not start on this machine now.
+#[derive(Debug)]
+pub struct Fault {
+    /// The reason, in one line.
+    pub error: StartError,
+    /// True if the node shall not start without the service.
+    pub is_required: bool,
+}
+
+/// Checks that this machine has what the services need that a correct configuration asks for.
+///
+/// # Blocking
+/// Reads files, and looks up names of hosts.
+pub fn look(config: &Config) -> Vec<Fault> {
+    // `check` returns the error of a wrong value.
+    let wanted = wanted(config).unwrap_or_default();
+    let fault = |service: &&dyn Service| {
+        Some(Fault {
+            error: service.look(config).err()?,
+            is_required: service.is_required(config),
+        })
+    };
+    wanted.iter().filter_map(fault).collect()
+}
+
 /// Returns warnings about the configurations of services, one line each.
 pub fn warnings(config: &Config) -> Vec<String> {
     let all = SERVICES.iter();
@@ -219,7 +260,7 @@ pub fn start_all<E: Into<zonda::Error>>(
         match service.start(&start) {
             Ok(started) => running.push(started),
             Err(error) if service.is_required(config) => return Err(error),
-            Err(error) => tracing::warn!("{error}; `__required__` is false, so the node runs on"),
+            Err(error) => tracing::warn!("{error}; {NOT_REQUIRED}"),
         }
     }
     Ok(running)

@@ -45,6 +45,14 @@ impl Service for Metrics {
         Ok(address(config)?.is_some())
     }
 
+    fn look(&self, config: &Config) -> Result<(), StartError> {
+        match address(config)? {
+            Some(address) => crate::http::look(address)
+                .map_err(|error| StartError::System(format!("`{LISTEN}`: {error}"))),
+            None => Ok(()),
+        }
+    }
+
     fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
         let config = start.config;
         let address =

@@ -40,7 +40,11 @@ impl Service for Plugin {
     }
 
     fn is_wanted(&self, config: &Config) -> Result<bool, StartError> {
-        Ok(address(config)?.is_some())
+        let is_wanted = address(config)?.is_some();
+        if is_wanted && self.is_required(config) {
+            secured(config)?;
+        }
+        Ok(is_wanted)
     }
 
     fn is_required(&self, config: &Config) -> bool {
@@ -69,14 +73,22 @@ impl Service for Plugin {
         lines
     }
 
+    fn look(&self, config: &Config) -> Result<(), StartError> {
+        let Some(address) = address(config)? else {
+            return Ok(());
+        };
+        secured(config)?;
+        crate::http::look(address).map_err(|error| StartError::System(format!("`{PORT}`: {error}")))
+    }
+
     fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
         let config = start.config;
         let address =
             address(config)?.ok_or_else(|| StartError::Config(format!("`{PORT}` is not set")))?;
         let credentials = rest::credentials(config)?;
         let read = credentials.is_some().then(|| rest::reader(config));
-        let secure = certificate(config)?;
-        let protocol = if secure.is_some() { "https" } else { "http" };
+        let tls = secured(config)?;
+        let protocol = if tls.is_some() { "https" } else { "http" };
         let reach = Reach {
             key: PORT,
             address,
@@ -87,8 +99,6 @@ impl Service for Plugin {
             texts if texts.is_empty() => vec![rest::ANY.to_owned()],
             texts => texts,
         };
-        let tls = secure.map(|config| Tls::load(&config));
-        let tls = tls.transpose();
         let setup = Setup {
             address,
             // Pages of every origin may use the server, as there, unless some are listed.
@@ -105,7 +115,7 @@ impl Service for Plugin {
                 body_bytes: limit_of(config, "body_bytes"),
                 ..HttpLimits::default()
             },
-            tls: tls.map_err(|text| StartError::Config(format!("`{SECURE}`: {text}")))?,
+            tls,
         };
         let api = RemoteApi::new(start, PLUGIN);
         let server = Server::start(
@@ -166,6 +176,13 @@ fn address(config: &Config) -> Result<Option<SocketAddr>, StartError> {
             rest::address_of_port(PORT, &port)
         }
     }
+}
+
+/// Loads the certificate of the plugin; `None` if it has none.
+fn secured(config: &Config) -> Result<Option<Tls>, StartError> {
+    let tls = certificate(config)?.map(|config| Tls::load(&config));
+    let tls = tls.transpose();
+    tls.map_err(|text| StartError::Config(format!("`{SECURE}`: {text}")))
 }
 
 /// Returns the configuration with the certificate of the plugin; `None` if it has none.

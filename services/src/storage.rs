@@ -66,6 +66,10 @@ impl Service for StorageManager {
         zonda_storage::is_required(&section(config))
     }
 
+    fn look(&self, config: &Config) -> Result<(), StartError> {
+        Ok(zonda_storage::look(&section(config))?)
+    }
+
     fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
         let (session, config) = (start.session, start.config);
         let mut storages = Storages::start(session, &section(config))?;

@@ -3,10 +3,11 @@
 //! messages of a program that loses its link or its messages.
 
 use std::io::Write;
+use std::time::Instant;
 
 use serde_json::Value;
 
-use super::program::{Running, run, zonda};
+use super::program::{DEADLINE, Running, run, zonda};
 
 /// Starts a router with a log; returns it with its id and its address.
 fn router(more: &[&str]) -> (Running, String, String) {
@@ -53,6 +54,26 @@ fn a_router_tells_its_metrics_and_limits() {
     let asked = ["get", &format!("@/{zid}/router/metrics")];
     let got = run(&zonda(), &[&asked[..], &reached].concat());
     assert!(got.out.contains("zonda_links"), "{got:?}");
+}
+
+/// A client of one router asks another one of the mesh.
+#[test]
+fn a_router_of_the_mesh_is_asked_by_way_of_another_one() {
+    let (_far, far_zid, far) = router(&["--cfg", "limits/tokens:7"]);
+    let (_near, near_zid, near) = router(&["-e", &far]);
+    let limit = |whom: &str| {
+        let arguments = [
+            "info", "--limits", "--router", whom, "-m", "client", "-e", &near,
+        ];
+        let told = run(&zonda(), &arguments);
+        let line = told.out.lines().find(|line| line.contains("limits/tokens"));
+        line.and_then(|line| line.split('|').nth(2).map(|cell| cell.trim().to_owned()))
+    };
+    let begin = Instant::now();
+    while limit(&far_zid).as_deref() != Some("7") {
+        assert!(begin.elapsed() < DEADLINE, "it does not hear of {far_zid}");
+    }
+    assert!(limit(&near_zid).is_some_and(|limit| limit != "7"));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Check of the local files, addresses and interfaces that a configuration names. Programs run it
 //! before they start; `--check-config` also tries the next steps of a start.
 
+use std::fs::File;
+
 use zonda_codec::{Endpoint, WhatAmI};
 use zonda_transport::{
     dial::DialError,
@@ -11,6 +13,15 @@ use zonda_transport::{
 };
 
 use crate::{ConfigError, Examined, TimeLimit, interfaces};
+
+/// Keys below `transport/link/tls` that name files.
+const TLS_FILES: [&str; 5] = [
+    "root_ca_certificate",
+    "listen_certificate",
+    "listen_private_key",
+    "connect_certificate",
+    "connect_private_key",
+];
 
 impl Examined {
     /// Reads the keys and certificates of every endpoint. A fault of a listener, or of all
@@ -54,6 +65,30 @@ impl Examined {
                 .is_some_and(|first| settings.connect_must_succeed(first));
         for error in broken {
             self.note_at("connect/endpoints", error, must);
+        }
+        self.check_files_of_later_links();
+    }
+
+    /// Opens the files of keys and certificates that no endpoint needs: nodes that are found later
+    /// may. A file that another line names is not named again.
+    fn check_files_of_later_links(&mut self) {
+        for name in TLS_FILES {
+            let key = format!("transport/link/tls/{name}");
+            let json = self.config.get_json(&key).unwrap_or_default();
+            let Ok(Some(file)) = serde_json::from_str::<Option<String>>(&json) else {
+                continue;
+            };
+            let Err(error) = File::open(&file) else {
+                continue;
+            };
+            let named = format!("{name} {file}");
+            let problems = self.problems.iter().map(ToString::to_string);
+            let mut lines = problems.chain(self.hints.iter().cloned());
+            if !lines.any(|line| line.contains(&named)) {
+                self.hints.push(format!(
+                    "cannot read {file} ({key}): {error}; no endpoint needs it yet"
+                ));
+            }
         }
     }
 
@@ -166,6 +201,21 @@ mod tests {
             let (said, code) = check(&[mode, root, connect]);
             assert_eq!(code, expected, "{said}");
             assert!(said.contains("root_ca_certificate nofile.pem"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_no_endpoint_needs_yet_is_opened_too() {
+        let tcp = "listen/endpoints:['tcp/127.0.0.1:0']";
+        for name in super::TLS_FILES {
+            let (said, code) = check(&[
+                "mode:'router'",
+                tcp,
+                &format!("transport/link/tls/{name}:'nofile.pem'"),
+            ]);
+            let named = format!("cannot read nofile.pem (transport/link/tls/{name}): ");
+            assert!(code == 0 && said.contains(&named), "{said}");
+            assert_eq!(said.matches("nofile").count(), 1, "{said}");
         }
     }
 

@@ -11,7 +11,7 @@ use zonda::{Config, Session};
 use zonda_codec::{Locator, ZenohId};
 use zonda_program::{Failure, complain, finish, print, terminal};
 use zonda_router::{descriptors, node::Node, scouting::this_host};
-use zonda_services::Running;
+use zonda_services::{Fault, NOT_REQUIRED, Running};
 
 use crate::{
     allocator,
@@ -138,6 +138,16 @@ fn log_start(node: &Node) {
 fn check(args: &DaemonArgs) -> ExitCode {
     let mut examined = args.examine();
     examined.try_sockets();
+    let services = match examined.problems.is_empty() {
+        true => zonda_services::look(&examined.config),
+        false => Vec::new(),
+    };
+    for Fault { error, is_required } in services {
+        match is_required {
+            true => examined.failures.push(error.to_string()),
+            false => examined.hints.push(format!("{error}; {NOT_REQUIRED}")),
+        }
+    }
     let mut more = args.flags_without_effect();
     more.extend(without_session(&examined.config));
     more.extend(zonda_services::warnings(&examined.config));

@@ -73,6 +73,14 @@ impl Service for Rest {
         [open, settings::idle_members(config)].concat()
     }
 
+    fn look(&self, config: &Config) -> Result<(), StartError> {
+        match Settings::read(config)? {
+            Some(settings) => crate::http::look(settings.setup.address)
+                .map_err(|error| StartError::System(format!("`{}`: {error}", settings.key))),
+            None => Ok(()),
+        }
+    }
+
     fn start(&self, start: &Start<'_>) -> Result<Box<dyn Running>, StartError> {
         let settings = Settings::read(start.config)?
             .ok_or_else(|| StartError::Config("`services/http/listen` is not set".to_owned()))?;

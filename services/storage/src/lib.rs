@@ -73,6 +73,26 @@ pub fn check(json: &str) -> Result<(), StorageError> {
     settings.map(|_| ()).map_err(StorageError::Config)
 }
 
+/// Checks that the places of the storages of a configuration, as JSON, are there or could be made,
+/// without touching them.
+///
+/// # Errors
+/// The first value that is wrong, or the first place that the system would refuse.
+///
+/// # Blocking
+/// Looks for files and folders.
+pub fn look(json: &str) -> Result<(), StorageError> {
+    let settings = settings::read(json, zonda_volume::BUILTIN).map_err(StorageError::Config)?;
+    for storage in &settings.storages {
+        let mut volumes = zonda_volume::BUILTIN.iter();
+        let volume = volumes.find(|volume| volume.name() == storage.backend);
+        let looked = volume.map_or(Ok(()), |volume| volume.look(&storage.options));
+        looked
+            .map_err(|error| StorageError::Start(format!("storage {}: {error}", storage.name)))?;
+    }
+    Ok(())
+}
+
 /// The data of a storage in a configuration, for programs that work on it while no router does.
 #[derive(Clone)]
 pub struct Configured {

@@ -12,7 +12,7 @@ mod walk;
 
 use std::path::{Path, PathBuf};
 
-use crate::{Durability, OpenError, Options, Store, Volume};
+use crate::{Durability, OpenError, Options, Store, Volume, folder};
 
 /// Options of a storage.
 const OPTIONS: [&str; 5] = [
@@ -62,6 +62,16 @@ impl Volume for Fs {
 
     fn check(&self, options: &Options) -> Result<(), OpenError> {
         Place::of(options).map(|_| ())
+    }
+
+    fn look(&self, options: &Options) -> Result<(), OpenError> {
+        let place = Place::of(options)?;
+        match place.read_only {
+            true => std::fs::read_dir(&place.folder)
+                .map(drop)
+                .map_err(|error| folder::refused(&place.folder, &error)),
+            false => folder::look(&place.folder),
+        }
     }
 
     fn has_data_in(&self, folder: &Path) -> bool {

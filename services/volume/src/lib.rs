@@ -103,6 +103,18 @@ pub trait Volume: Send + Sync {
     /// An option that is unknown, missing or of the wrong kind.
     fn check(&self, options: &Options) -> Result<(), OpenError>;
 
+    /// Checks that the place of a storage is there or could be made, without touching it. Only
+    /// [`open`](Volume::open) finds that another process has it open.
+    ///
+    /// # Errors
+    /// The options are wrong, or the system would refuse the place.
+    ///
+    /// # Blocking
+    /// Looks for files and folders.
+    fn look(&self, options: &Options) -> Result<(), OpenError> {
+        self.check(options)
+    }
+
     /// Returns true if a folder has data of this volume, which opens it by the option `dir`.
     fn has_data_in(&self, folder: &Path) -> bool {
         let _ = folder;

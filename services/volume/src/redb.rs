@@ -8,7 +8,7 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
-use crate::{Durability, OpenError, Options, Store, Volume};
+use crate::{Durability, OpenError, Options, Store, Volume, folder};
 
 /// Options of a storage.
 const OPTIONS: [&str; 5] = ["dir", "read_only", "on_closure", "create_db", "durability"];
@@ -56,6 +56,16 @@ impl Volume for Redb {
 
     fn check(&self, options: &Options) -> Result<(), OpenError> {
         Place::of(options).map(|_| ())
+    }
+
+    fn look(&self, options: &Options) -> Result<(), OpenError> {
+        let place = Place::of(options)?;
+        match place.read_only || !place.creates {
+            true => std::fs::metadata(place.file())
+                .map(drop)
+                .map_err(|error| folder::refused(&place.file(), &error)),
+            false => folder::look(&place.folder),
+        }
     }
 
     fn has_data_in(&self, folder: &Path) -> bool {

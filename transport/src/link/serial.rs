@@ -133,6 +133,15 @@ impl Line {
     }
 }
 
+/// Checks that this process may open the device of an endpoint, without opening it: that would change
+/// the state of the line.
+pub(super) fn try_device(endpoint: &Endpoint) -> Result<(), LinkFailure> {
+    let line = Line::of(endpoint)?;
+    let access = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
+    let may_open = rustix::fs::access(&line.device, access);
+    may_open.map_err(|error| line.refused(error.into()))
+}
+
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Line::of(endpoint).map(drop)
 }

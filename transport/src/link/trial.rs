@@ -59,9 +59,9 @@ pub(crate) fn try_listening(endpoint: &Endpoint) -> Result<(), LinkFailure> {
         Protocol::UnixsockStream => super::unix::try_path(endpoint),
         #[cfg(target_os = "linux")]
         Protocol::Unixpipe => super::unixpipe::try_path(endpoint),
-        // These are opened for good or not at all.
         #[cfg(unix)]
-        Protocol::Serial => Ok(()),
+        Protocol::Serial => super::serial::try_device(endpoint),
+        // A port of it is taken for good or not at all.
         #[cfg(target_os = "linux")]
         Protocol::Vsock => Ok(()),
     }

@@ -138,29 +138,84 @@ fn the_sample_of_the_service_listens_on_this_machine_alone() {
 #[cfg(feature = "tls")]
 #[test]
 fn a_check_ends_as_the_start_would() {
-    for (arguments, code) in [
-        (
-            ["-l", "tls/127.0.0.1:0#listen_certificate_file=nofile.pem"],
-            2,
-        ),
-        (["-l", "tcp/192.0.2.1:0"], 1),
-        (["-l", "tcp/127.0.0.1:0#iface=none77"], 1),
-        (["-l", "unixsock-stream//no/such/folder/socket"], 1),
-        (["-l", "tcp/127.0.0.1:0#ifac=lo"], 2),
-        (["--cfg", "plugins:{dds: {__required__: true}}"], 2),
-    ] {
-        let mut start = Daemon::start(&arguments);
-        let mut check = Daemon::start(&[&arguments[..], &["--check-config"]].concat());
-        assert_eq!(start.0.wait().expect("our child").code(), Some(code));
-        assert_eq!(check.0.wait().expect("our child").code(), Some(code));
-        let mut said = check.errors();
-        let out = check.0.stdout.as_mut().expect("it is piped");
-        out.read_to_string(&mut said).expect("text");
-        let is_told = |line: &&str| line.starts_with("error") || line.starts_with("hint: ");
-        let errors = said.lines().filter(is_told);
-        let said: String = errors.map(|line| format!("{line}\n")).collect();
-        assert_eq!(said, start.errors(), "{arguments:?}");
+    let tls = "tls/127.0.0.1:0#listen_certificate_file=nofile.pem";
+    check_and_start(&["-l", tls], 2);
+    check_and_start(&["-l", "tcp/192.0.2.1:0"], 1);
+    check_and_start(&["-l", "tcp/127.0.0.1:0#iface=none77"], 1);
+    check_and_start(&["-l", "unixsock-stream//no/such/folder/socket"], 1);
+    check_and_start(&["-l", "tcp/127.0.0.1:0#ifac=lo"], 2);
+    check_and_start(&["--cfg", "plugins:{dds: {__required__: true}}"], 2);
+}
+
+#[cfg(feature = "serial")]
+#[test]
+fn a_check_finds_a_line_that_is_not_there() {
+    check_and_start(&["-l", "serial//dev/no/such/line"], 1);
+}
+
+#[cfg(feature = "storage")]
+#[test]
+fn a_check_finds_a_folder_of_a_storage_that_cannot_be() {
+    for backend in ["redb", "fs"] {
+        let volume = format!("{{id: '{backend}', dir: '/dev/null/data'}}");
+        let storages = format!("{{a: {{key_expr: 'a/**', volume: {volume}}}}}");
+        let value = format!("plugins:{{storage_manager: {{storages: {storages}}}}}");
+        check_and_start(&["-l", "tcp/127.0.0.1:0", "--cfg", &value], 1);
     }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn a_check_finds_an_address_of_a_service_that_is_not_here() {
+    for (service, open) in [("http", ", open: true"), ("metrics", "")] {
+        let value = format!("services/{service}:{{listen: '192.0.2.1:8000'{open}}}");
+        check_and_start(&["-l", "tcp/127.0.0.1:0", "--cfg", &value], 1);
+    }
+}
+
+#[cfg(feature = "remote-api")]
+#[test]
+fn a_check_finds_a_certificate_of_a_plugin_that_is_not_there() {
+    let files = "{certificate_path: 'nofile', private_key_path: 'nofile'}";
+    for (is_required, code) in [(true, 2), (false, 0)] {
+        let plugin = format!(
+            "{{websocket_port: '127.0.0.1:0', secure_websocket: {files}, __required__: {is_required}}}"
+        );
+        let value = format!("plugins:{{remote_api: {plugin}}}");
+        let arguments = ["-l", "tcp/127.0.0.1:0", "--cfg", &value];
+        if is_required {
+            check_and_start(&arguments, code);
+            continue;
+        }
+        let (told, found) = check(&arguments);
+        let is_told = told.contains("listen_certificate nofile") && told.contains("runs on");
+        assert!(is_told && found == Some(code), "{told}");
+    }
+}
+
+/// Runs `--check-config` with these arguments; returns all that it prints, and its exit code.
+fn check(arguments: &[&str]) -> (String, Option<i32>) {
+    let mut check = Daemon::start(&[arguments, &["--check-config"]].concat());
+    let code = check.0.wait().expect("our child").code();
+    let mut told = check.errors();
+    let out = check.0.stdout.as_mut().expect("it is piped");
+    out.read_to_string(&mut told).expect("text");
+    (told, code)
+}
+
+/// Starts a daemon that cannot start, and checks its configuration: both end with this code and the
+/// same errors.
+fn check_and_start(arguments: &[&str], code: i32) {
+    let errors = |told: &str| -> Vec<String> {
+        let is_told = |line: &&str| line.starts_with("error") || line.starts_with("hint: ");
+        told.lines().filter(is_told).map(str::to_owned).collect()
+    };
+    let mut start = Daemon::start(arguments);
+    assert_eq!(start.0.wait().expect("our child").code(), Some(code));
+    let (told, found) = check(arguments);
+    assert_eq!(found, Some(code), "{arguments:?}: {told}");
+    assert_eq!(errors(&told), errors(&start.errors()), "{arguments:?}");
+    assert!(!errors(&told).is_empty(), "{arguments:?}: {told}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn open(file: &Path, creates: bool) -> Result<Database, OpenError> {
         Ok(true) => {}
         Ok(false) => return Err(damaged(file, "it does not begin as a database".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && creates => create(file)?,
-        Err(error) => return Err(system(file, &error)),
+        Err(error) => return Err(folder::refused(file, &error)),
     }
     let path = file.to_owned();
     guarded(file, move || builder().open(path))
@@ -35,14 +35,16 @@ pub fn open(file: &Path, creates: bool) -> Result<Database, OpenError> {
 fn create(file: &Path) -> Result<(), OpenError> {
     let new = file.with_extension("redb.new");
     match std::fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(&new, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(folder::refused(&new, &error));
+        }
         _ => {}
     }
     let path = new.clone();
     drop(guarded(&new, move || builder().create(path))?);
-    std::fs::rename(&new, file).map_err(|error| system(file, &error))?;
+    std::fs::rename(&new, file).map_err(|error| folder::refused(file, &error))?;
     let folder = file.parent().unwrap_or(file);
-    folder::sync(folder).map_err(|error| system(folder, &error))
+    folder::sync(folder).map_err(|error| folder::refused(folder, &error))
 }
 
 /// Opens a database whose file is only read. Others may read it at the same time.
@@ -50,9 +52,9 @@ pub fn open_to_read(file: &Path) -> Result<Database, OpenError> {
     match begins_well(file) {
         Ok(true) => {}
         Ok(false) => return Err(damaged(file, "it does not begin as a database".to_owned())),
-        Err(error) => return Err(system(file, &error)),
+        Err(error) => return Err(folder::refused(file, &error)),
     }
-    let opened = File::open(file).map_err(|error| system(file, &error))?;
+    let opened = File::open(file).map_err(|error| folder::refused(file, &error))?;
     guarded(file, move || {
         let pages = Untouched::new(SharedFile::lock(opened)?)?;
         builder().create_with_backend(pages)
@@ -93,7 +95,9 @@ fn guarded(
     work: impl FnOnce() -> Result<Database, DatabaseError> + Send + 'static,
 ) -> Result<Database, OpenError> {
     let thread = std::thread::Builder::new().name("zonda-redb".into());
-    let thread = thread.spawn(work).map_err(|error| system(file, &error))?;
+    let thread = thread
+        .spawn(work)
+        .map_err(|error| folder::refused(file, &error))?;
     let error = match thread.join() {
         Ok(Ok(database)) => return Ok(database),
         Ok(Err(error)) => error,
@@ -107,7 +111,7 @@ fn guarded(
             if error.kind() != io::ErrorKind::InvalidData
                 && error.kind() != io::ErrorKind::UnexpectedEof =>
         {
-            system(file, &error)
+            folder::refused(file, &error)
         }
         error => damaged(file, error.to_string()),
     })
@@ -127,13 +131,6 @@ fn damaged(file: &Path, reason: String) -> OpenError {
     OpenError::Damaged {
         place: file.display().to_string(),
         reason,
-    }
-}
-
-pub fn system(file: &Path, error: &io::Error) -> OpenError {
-    OpenError::System {
-        place: file.display().to_string(),
-        reason: error.to_string(),
     }
 }
 

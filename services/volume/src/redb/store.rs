@@ -9,7 +9,7 @@ use std::path::Path;
 use redb::{ReadOnlyTable, ReadableTableMetadata, TableDefinition, TableError};
 
 use super::{Place, file};
-use crate::{Compacted, Durability, Entry, OpenError, Store, StoreError, Table};
+use crate::{Compacted, Durability, Entry, OpenError, Store, StoreError, Table, folder};
 
 type Definition = TableDefinition<'static, &'static str, &'static [u8]>;
 type Committed = ReadOnlyTable<&'static str, &'static [u8]>;
@@ -79,7 +79,7 @@ impl Database {
             true => file::open_to_read(&path)?,
             false => {
                 std::fs::create_dir_all(&place.folder)
-                    .map_err(|error| file::system(&place.folder, &error))?;
+                    .map_err(|error| folder::refused(&place.folder, &error))?;
                 file::open(&path, place.creates)?
             }
         };
