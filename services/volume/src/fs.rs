@@ -70,7 +70,7 @@ impl Volume for Fs {
             true => std::fs::read_dir(&place.folder)
                 .map(drop)
                 .map_err(|error| folder::refused(&place.folder, &error)),
-            false => folder::look(&place.folder),
+            false => folder::look(&place.folder.join(DATABASE)),
         }
     }
 
