@@ -20,6 +20,8 @@ pub struct Table<'a> {
     words: usize,
     /// Number of columns at the left that are equal for compared entries.
     titles: usize,
+    /// Columns that a narrow terminal goes without, the last one first.
+    minor: Vec<usize>,
 }
 
 impl<'a> Table<'a> {
@@ -43,6 +45,12 @@ impl<'a> Table<'a> {
         self
     }
 
+    /// Lets a narrow terminal go without the last column.
+    pub fn minor(mut self) -> Self {
+        self.minor.extend(self.heads.len().checked_sub(1));
+        self
+    }
+
     /// Adds the medians of a metric.
     pub fn median(self, head: &str, metric: &'a str, text: fn(f64) -> String) -> Self {
         self.column(head, move |entry| {
@@ -52,9 +60,8 @@ impl<'a> Table<'a> {
 
     /// Adds the range of a metric.
     pub fn ends(self, metric: &'a str, text: fn(Spread) -> String) -> Self {
-        self.column("min..max", move |entry| {
-            or_none(entry.cell.spread(metric).map(text))
-        })
+        let ends = move |entry: &Entry| or_none(entry.cell.spread(metric).map(text));
+        self.column("min..max", ends).minor()
     }
 
     /// Adds the medians of the upper percentiles.
@@ -75,9 +82,8 @@ impl<'a> Table<'a> {
 
     /// Adds the CPU time of each program for a message.
     pub fn cpu(self) -> Self {
-        self.column("CPU/msg", |entry| {
-            by_role(&entry.cell, "cpu", |s| time(s.median))
-        })
+        let cpu = |entry: &Entry| by_role(&entry.cell, "cpu", |s| time(s.median));
+        self.column("CPU/msg", cpu).minor()
     }
 
     /// Adds the ratio to each of the named systems in the same scenario, computed by `times` from
@@ -130,7 +136,42 @@ impl<'a> Table<'a> {
             };
             rows.push(texts.map(text).collect::<Vec<_>>());
         }
-        (!rows.is_empty()).then(|| zonda_program::table(&self.heads, rows, self.words..))
+        (!rows.is_empty()).then(|| self.fitting(&rows, zonda_program::terminal_width()))
+    }
+
+    /// Formats rows for a terminal of this width; for a page if there is none.
+    fn fitting(&self, rows: &[Vec<String>], width: Option<usize>) -> String {
+        let is_too_wide = |text: &str| {
+            let width = width.unwrap_or(usize::MAX);
+            text.lines().any(|line| line.chars().count() > width)
+        };
+        let mut kept = self.minor.len();
+        let mut text = self.without(&[], rows);
+        while kept > 0 && is_too_wide(&text) {
+            kept -= 1;
+            text = self.without(&self.minor[kept..], rows);
+        }
+        let absent: Vec<&str> = self.minor[kept..]
+            .iter()
+            .map(|at| self.heads[*at].as_str())
+            .collect();
+        match absent.is_empty() {
+            true => text,
+            false => format!(
+                "{text}\nnot shown, as the terminal is narrow: {}",
+                absent.join(", ")
+            ),
+        }
+    }
+
+    fn without(&self, absent: &[usize], rows: &[Vec<String>]) -> String {
+        let shown = |cells: &[String]| -> Vec<String> {
+            let cells = cells.iter().enumerate();
+            let cells = cells.filter(|(at, _)| !absent.contains(at));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        let rows = rows.iter().map(|row| shown(row));
+        zonda_program::table(shown(&self.heads), rows, self.words..)
     }
 }
 
@@ -176,6 +217,33 @@ pub fn range(s: Spread) -> String {
 
 #[cfg(test)]
 pub mod tests {
+    use super::Table;
+
+    #[test]
+    fn a_narrow_terminal_goes_without_minor_columns() {
+        let table = Table::default()
+            .title("case", |_| String::new())
+            .column("p50", |_| String::new())
+            .ends("p50", |_| String::new())
+            .cpu();
+        let row = ["a case", "1.5", "1.0..2.0", "2 µs"].map(str::to_owned);
+        let heads = |width| {
+            let text = table.fitting(&[row.to_vec()], width);
+            let head = text.lines().next().map(cells).unwrap_or_default();
+            let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
+            (head, text.lines().last().map(str::to_owned))
+        };
+        let wide = heads(None).0;
+        assert_eq!(wide, ["case", "p50", "min..max", "CPU/msg"]);
+        assert_eq!(heads(Some(80)).0, wide);
+        let (head, note) = heads(Some(32));
+        assert_eq!(head, ["case", "p50", "min..max"]);
+        assert!(note.is_some_and(|note| note.ends_with(": CPU/msg")));
+        let (head, note) = heads(Some(1));
+        assert_eq!(head, ["case", "p50"]);
+        assert!(note.is_some_and(|note| note.ends_with(": min..max, CPU/msg")));
+    }
+
     fn cells(line: &str) -> Vec<&str> {
         line.trim_matches('|').split('|').map(str::trim).collect()
     }

@@ -280,6 +280,7 @@ fn latencies(entries: &[Entry], references: &[&str]) -> Option<String> {
         .column("CPU %", |entry| {
             by_role(&entry.cell, "cpu_percent", |s| format!("{:.0}", s.median))
         })
+        .minor()
         .cpu()
         .column("faults", faults)
         .beside(

@@ -47,7 +47,7 @@ pub use connection::Connection;
 pub use help::fitted;
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print_lines, run};
-pub use output::{Output, complain, print, write, written};
+pub use output::{Output, complain, print, terminal_width, write, written};
 pub use reach::{HELP as REACH_HELP, Reach, await_attempts, kept_from_scouting};
 pub use received::received;
 pub use table::table;

@@ -37,6 +37,12 @@ pub fn print(line: Arguments<'_>) {
     written(writeln!(out, "{}", plain(&line)).and_then(|()| out.flush()));
 }
 
+/// Returns the number of columns of the terminal that standard output is; `None` if it is none.
+pub fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(width.0.into())
+}
+
 /// Writes bytes to standard output at once, as they are.
 pub fn write(bytes: &[u8]) {
     let mut out = io::stdout().lock();
