@@ -10,8 +10,7 @@ use zonda_testkit::reference::assert_read_alike;
 use zonda_testkit::replay;
 use zonda_testkit::spelling::{self, Speller};
 
-fn in_every_spelling(stamps: bool) {
-    let mut scene = Scene::new(stamps);
+fn in_every_spelling(mut scene: Scene) {
     let mut messages = 0;
     for seed in 0..800 {
         let choices = spelling::choices(seed, 2000);
@@ -29,12 +28,20 @@ fn in_every_spelling(stamps: bool) {
 
 #[test]
 fn messages_leave_a_router_as_they_came() {
-    in_every_spelling(false);
+    in_every_spelling(Scene::new(false));
 }
 
 #[test]
 fn messages_leave_a_router_with_timestamps_and_otherwise_as_they_came() {
-    in_every_spelling(true);
+    in_every_spelling(Scene::new(true));
+}
+
+/// Rules that let all messages of a kind pass leave them their path; those of the other kind are
+/// decided about one by one.
+#[test]
+fn messages_leave_a_router_with_rules_as_they_came_or_not_at_all() {
+    in_every_spelling(Scene::with_rules(false));
+    in_every_spelling(Scene::with_rules(true));
 }
 
 /// Three messages on one key: for a router that believes the length to begin a byte late, the

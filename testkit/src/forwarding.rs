@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use zonda_codec::key_expr::{intersects, validate};
+use zonda_codec::key_expr::{includes, intersects, validate};
 use zonda_codec::{
     Declaration, Declare, Encode, Mapping, NetworkMessage, NodeId, Priority, Push, PushBody,
     Reader, Timestamp, TransportMessage, TsStack, WhatAmI, WireExpr, ZSlice, ZenohId,
@@ -117,25 +117,57 @@ struct Taker {
 /// A sample that was decoded by itself, with its key in full.
 type Sample<'a> = (String, Push<'a>);
 
+/// Access control that decides about no put that passes, about some deletions that pass, and about
+/// others that do not.
+const RULES: &str = "{
+    enabled: true,
+    default_permission: 'deny',
+    rules: [
+        {id: 'puts', permission: 'allow', messages: ['put', 'declare_subscriber'], key_exprs: ['**']},
+        {id: 'deletions', permission: 'allow', messages: ['delete'], key_exprs: ['demo/**']},
+    ],
+    subjects: [{id: 'all'}],
+    policies: [{rules: ['puts', 'deletions'], subjects: ['all']}],
+}";
+
+/// Returns true if [`RULES`] let a message pass.
+fn is_allowed(key: &str, push: &Push<'_>) -> bool {
+    match &push.body {
+        PushBody::Put(_) => includes("**", key),
+        PushBody::Del(_) => includes("demo/**", key),
+    }
+}
+
 /// The router with its neighbours.
 pub struct Scene {
     node: Node,
     source: Side,
     takers: Vec<Taker>,
     stamps: bool,
+    has_rules: bool,
 }
 
 impl Scene {
     /// Creates a router that stamps messages, or not.
     pub fn new(stamps: bool) -> Scene {
+        Scene::with(stamps, false)
+    }
+
+    /// Creates a router with [`RULES`], which stamps messages, or not.
+    pub fn with_rules(stamps: bool) -> Scene {
+        Scene::with(stamps, true)
+    }
+
+    fn with(stamps: bool, has_rules: bool) -> Scene {
         // A router without any transport of its own.
         let config = Config::router()
             .listen([] as [&str; 0])
             .with("scouting/multicast/enabled", "false")
-            .with(
-                "timestamping/enabled",
-                if stamps { "true" } else { "false" },
-            );
+            .with("timestamping/enabled", &stamps.to_string());
+        let config = match has_rules {
+            true => config.with("access_control", RULES),
+            false => config,
+        };
         let node = zonda_runtime::block_on(Node::open(config)).expect("a node");
         // The source, with its key ids.
         let mut source = Side::new(&node, 1);
@@ -165,6 +197,7 @@ impl Scene {
             source,
             takers,
             stamps,
+            has_rules,
         }
     }
 
@@ -188,7 +221,9 @@ impl Scene {
                 taker.read(batch, &mut came);
             }
             // Messages that are due, in their order within each priority.
-            let due = sent.iter().filter(|(key, _)| intersects(taker.wants, key));
+            let due = sent.iter().filter(|(key, push)| {
+                intersects(taker.wants, key) && (!self.has_rules || is_allowed(key, push))
+            });
             let due: Vec<&Sample<'_>> = due.collect();
             for priority in Priority::ALL {
                 let of = |push: &Push<'_>| push.qos.priority() == priority;

@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 use foldhash::fast::RandomState;
 use zonda_codec::Qos;
 
-use crate::config::Flow;
+use crate::config::{Flow, MessageKind};
 
 use super::{
     contract::{BoundFilter, Decision, MessageView},
@@ -29,6 +29,19 @@ impl BoundFilters {
         let drops = Arc::clone(drops);
         BoundFilters { each, flow, drops }
     }
+
+    /// Returns true if one of them may change, drop or note a message of a kind.
+    fn are_for(&self, kind: MessageKind) -> bool {
+        self.each.iter().any(|filter| !filter.lets_all_pass(kind))
+    }
+}
+
+/// Returns the filters if they are for messages of a kind; else `None`, as all of these pass.
+pub(super) fn of_kind(bound: &Bound, kind: MessageKind) -> Bound {
+    bound
+        .as_ref()
+        .filter(|filters| filters.are_for(kind))
+        .cloned()
 }
 
 /// Returns the QoS with which a message passes the filters, which decide once each, on the result of

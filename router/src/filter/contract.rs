@@ -108,8 +108,13 @@ pub(crate) trait Filter: Send + Sync {
 
 /// A filter of messages of one neighbour, direction and key.
 pub(crate) trait BoundFilter: Send + Sync {
-    /// Decides about a message. Called exactly once for each message.
+    /// Decides about a message. Called exactly once for each message, except for those of a kind of
+    /// which [all pass](BoundFilter::lets_all_pass): for these it may be called or not.
     fn decide(&self, message: &MessageView) -> Decision;
+
+    /// Returns true if each message of a kind passes unchanged, and without an effect on the filter,
+    /// whatever else it is. Always the same for a kind, so that routes can keep it.
+    fn lets_all_pass(&self, kind: MessageKind) -> bool;
 }
 
 /// The decision of a filter about a message.

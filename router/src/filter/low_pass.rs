@@ -88,6 +88,10 @@ impl BoundFilter for SizeLimits {
             false => Decision::Drop(Reason::Size),
         }
     }
+
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        self.0[kind as usize] == usize::MAX
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zonda_codec::{KeyExpr, Qos};
 
-use crate::config::{Flow, NetworkRule, Overwrite};
+use crate::config::{Flow, MessageKind, NetworkRule, Overwrite};
 
 use super::{
     contract::{BoundFilter, Decision, Effect, Filter, Message, MessageView, Subject},
@@ -82,6 +82,11 @@ impl BoundFilter for Rules {
             }
         }
         Decision::PassAs(seen.qos)
+    }
+
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        let mut rules = self.0.iter();
+        !rules.any(|rule| rule.scope.messages.contains(&kind))
     }
 }
 

@@ -47,15 +47,26 @@ type Rule = Box<dyn Fn(Flow, &MessageView) -> bool + Send + Sync>;
 struct Recorder {
     calls: Mutex<Vec<Call>>,
     drops: Rule,
+    /// Kinds of which it lets all messages pass.
+    unjudged: Vec<MessageKind>,
     /// User and common names of the neighbours that it was bound to.
     names: Mutex<Vec<(Option<String>, Vec<String>)>>,
 }
 
 impl Recorder {
     fn new(drops: impl Fn(Flow, &MessageView) -> bool + Send + Sync + 'static) -> Arc<Recorder> {
+        Recorder::without(&[], drops)
+    }
+
+    /// Returns a filter that lets all messages of some kinds pass.
+    fn without(
+        unjudged: &[MessageKind],
+        drops: impl Fn(Flow, &MessageView) -> bool + Send + Sync + 'static,
+    ) -> Arc<Recorder> {
         Arc::new(Recorder {
             calls: Mutex::default(),
             drops: Box::new(drops),
+            unjudged: unjudged.to_vec(),
             names: Mutex::default(),
         })
     }
@@ -118,6 +129,10 @@ impl BoundFilter for BoundRecorder {
             true => Decision::Drop(Reason::Size),
             false => Decision::Pass,
         }
+    }
+
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        self.recorder.unjudged.contains(&kind)
     }
 }
 
@@ -304,6 +319,37 @@ fn each_put_and_delete_is_decided_once_per_hop() {
         let count = |kind| scene.count(flow, kind, node, "far");
         assert_eq!(count(MessageKind::Put), COUNT, "{flow:?}");
         assert_eq!(count(MessageKind::Delete), 1, "{flow:?}");
+    }
+    scene.close();
+}
+
+/// Puts that all pass take the path of a route without filters; deletions are decided about.
+#[test]
+fn a_kind_of_which_all_messages_pass_is_not_decided_about() {
+    const COUNT: usize = 2000;
+    let is_deletion = |_: Flow, message: &MessageView| message.kind == MessageKind::Delete;
+    let scene = Scene::new(Recorder::without(&[MessageKind::Put], is_deletion));
+    let got = subscribe(&scene.right, "far");
+    put_and_delete(&scene.left, "far", COUNT);
+    put_and_delete(&scene.router, "far", COUNT);
+    until("all come", || got.got().len() == 2 * COUNT);
+    let denied = |flow, node| scene.count(flow, MessageKind::Delete, node, "far");
+    until("both deletions are decided about", || {
+        let (left, right) = (&scene.left, &scene.right);
+        (denied(Flow::Ingress, left), denied(Flow::Egress, right)) == (1, 1)
+    });
+    // every fifth put is longer, and no deletion has come
+    let mut lengths = got.got();
+    lengths.sort_unstable();
+    let mut sent = vec![8; 2 * (COUNT - COUNT / 5)];
+    sent.extend(vec![9; 2 * COUNT / 5]);
+    assert_eq!(lengths, sent);
+    for (flow, node) in [(Flow::Ingress, &scene.left), (Flow::Egress, &scene.right)] {
+        assert_eq!(
+            scene.count(flow, MessageKind::Put, node, "far"),
+            0,
+            "{flow:?}"
+        );
     }
     scene.close();
 }

@@ -126,11 +126,7 @@ struct BoundTrace {
 
 impl BoundFilter for BoundTrace {
     fn decide(&self, message: &MessageView) -> Decision {
-        let is_data = matches!(
-            message.kind,
-            MessageKind::Put | MessageKind::Delete | MessageKind::Query | MessageKind::Reply
-        );
-        if is_data {
+        if !self.lets_all_pass(message.kind) {
             self.trace.note(|| Pass {
                 at: SystemTime::now(),
                 flow: self.flow,
@@ -142,6 +138,14 @@ impl BoundFilter for BoundTrace {
             });
         }
         Decision::Pass
+    }
+
+    /// Messages of data are recorded, declarations are not.
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        !matches!(
+            kind,
+            MessageKind::Put | MessageKind::Delete | MessageKind::Query | MessageKind::Reply
+        )
     }
 }
 

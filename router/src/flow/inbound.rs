@@ -29,6 +29,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::MessageKind,
     filter::{FilteredRoute, take_declare, take_interest, view_of},
     flow::{
         backpressure,
@@ -259,10 +260,15 @@ impl Deliver for Inbound {
             context,
             shared: &self.shared,
         };
-        match &route.filtered {
-            None => alike.pass(route, run, &mut self.burst),
-            Some(filtered) => alike.pass_filtered(filtered, run, &mut self.burst),
-        }
+        // all messages of a run are puts
+        let route = match &route.filtered {
+            None => route,
+            Some(filtered) => match filtered.unfiltered(MessageKind::Put) {
+                Some(route) => route,
+                None => return alike.pass_filtered(filtered, run, &mut self.burst),
+            },
+        };
+        alike.pass(route, run, &mut self.burst);
     }
 
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
@@ -368,7 +374,7 @@ impl Incoming<'_> {
             if !route.remote.is_empty() {
                 self.forward(route, shared, burst);
             } else if let Some(filtered) = &route.filtered {
-                self.pass_filtered(filtered, shared, burst);
+                self.pass_filters(filtered, shared, burst);
             }
         } else if shared.timestamps.are_given() {
             self.hand_on_stamped(route, shared, burst);
@@ -419,6 +425,20 @@ impl Incoming<'_> {
         match &route.filtered {
             None => message.hand_on_stamped(route, shared, burst),
             Some(filtered) => message.pass_filtered(filtered, shared, burst),
+        }
+    }
+
+    /// Forwards the message along a route with filters, which need not decide if all messages of its
+    /// kind pass.
+    #[inline(never)]
+    fn pass_filters(&self, filtered: &FilteredRoute, shared: &Shared, burst: &mut ReadCycle) {
+        let kind = match &self.push.body {
+            PushBody::Put(_) => MessageKind::Put,
+            PushBody::Del(_) => MessageKind::Delete,
+        };
+        match filtered.unfiltered(kind) {
+            Some(route) => self.pass(route, shared, burst),
+            None => self.pass_filtered(filtered, shared, burst),
         }
     }
 

@@ -13,6 +13,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    config::MessageKind,
     flow::{
         cached_route::CachedRoute,
         deliver,
@@ -61,13 +62,12 @@ impl<L: Numbering> KindTemplates<L> {
         way: &CachedRoute,
         message: NumberedPut<'_, L>,
     ) -> KindTemplates<L> {
-        let (NumberedPut { plain, numbering }, route) = (message, &way.route);
+        let NumberedPut { plain, numbering } = message;
         // stamps, filters, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
-        let short = simple
-            && !shared.timestamps.are_given()
-            && route.local.is_empty()
-            && route.filtered.is_none();
+        let short = simple && !shared.timestamps.are_given();
+        let route = way.route.unfiltered(MessageKind::Put);
+        let route = route.filter(|route| short && route.local.is_empty());
         let mut put = Put::new(&[]);
         put.encoding.id = plain.encoding;
         let prepare = |hop: &Hop| {
@@ -75,7 +75,7 @@ impl<L: Numbering> KindTemplates<L> {
             let outbox = Arc::clone(&hop.outbox);
             Some(HopTemplate { outbox, head })
         };
-        let ready = short.then(|| route.remote.iter().map(prepare).collect());
+        let ready = route.map(|route| route.remote.iter().map(prepare).collect());
         let mut heads = KindTemplates {
             qos: plain.qos,
             encoding: plain.encoding,
@@ -268,7 +268,9 @@ impl Publishing<'_> {
         wait: Wait,
     ) -> SendResult {
         let publication = message.publication(self.way.source);
-        let hops = self.way.route.remote.get(rest.index..).unwrap_or_default();
+        let route = self.way.route.unfiltered(MessageKind::Put);
+        let hops = route.and_then(|route| route.remote.get(rest.index..));
+        let hops = hops.unwrap_or_default();
         let refusal = Refusal {
             hops,
             refused: rest.refused,

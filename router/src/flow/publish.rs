@@ -275,8 +275,12 @@ fn dispatch_with(
     publication: &Publication<'_>,
     wait: Wait,
 ) -> Result<Outcome, PublishError> {
+    let mut route = route;
     if let Some(filtered) = &route.filtered {
-        return dispatch_filtered(stack, shared, filtered, publication, wait);
+        match filtered.unfiltered(publication.kind.into()) {
+            Some(passing) => route = passing,
+            None => return dispatch_filtered(stack, shared, filtered, publication, wait),
+        }
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {
@@ -377,8 +381,14 @@ async fn dispatch_async_with(
     publication: &Publication<'_>,
     limit: Duration,
 ) -> Result<Outcome, PublishError> {
+    let mut route = route;
     if let Some(filtered) = &route.filtered {
-        return dispatch_filtered_async(stack, shared, filtered, publication, limit).await;
+        match filtered.unfiltered(publication.kind.into()) {
+            Some(passing) => route = passing,
+            None => {
+                return dispatch_filtered_async(stack, shared, filtered, publication, limit).await;
+            }
+        }
     }
     let body = checked_body(shared, publication)?;
     let sending = Sending {

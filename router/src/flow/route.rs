@@ -12,6 +12,7 @@ use zonda_codec::{KeyExpr, Mapping, NodeId, PushHead, Qos, WireExpr, ZenohId};
 use zonda_transport::outbox::Outbox;
 
 use crate::{
+    config::MessageKind,
     filter::FilteredRoute,
     flow::{key_cache::KeyCache, receiving::Sink},
     table::{self, Validity},
@@ -36,6 +37,16 @@ impl Route {
             remote: Default::default(),
             local: Default::default(),
             filtered: None,
+        }
+    }
+
+    /// Returns the route that messages of a kind take without a decision: this one, or the one behind
+    /// filters that let all of these messages pass. `None` if filters decide about each.
+    #[inline(always)]
+    pub(crate) fn unfiltered(&self, kind: MessageKind) -> Option<&Route> {
+        match &self.filtered {
+            None => Some(self),
+            Some(filtered) => filtered.unfiltered(kind).map(|route| &**route),
         }
     }
 

@@ -170,4 +170,8 @@ impl BoundFilter for Denied {
             false => Decision::Drop(Reason::Access),
         }
     }
+
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        self.verdict.cause(kind).is_none()
+    }
 }

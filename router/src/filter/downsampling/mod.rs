@@ -225,4 +225,8 @@ impl<T: Time> BoundFilter for Rates<T> {
         }
         Decision::Pass
     }
+
+    fn lets_all_pass(&self, kind: MessageKind) -> bool {
+        !self.rates.iter().any(|rate| rate.kinds.contains(kind))
+    }
 }
