@@ -36,7 +36,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 use zonda::Config;
 
-pub use client::{Client, Denied};
+pub use client::{Client, Denied, Judge};
 pub use counts::Counts;
 pub use credentials::Credentials;
 pub use guard::Guard;

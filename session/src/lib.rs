@@ -167,6 +167,7 @@ pub use zonda_router::node::Outcome;
 pub mod access {
     pub use zonda_router::access::{Message, Neighbour};
     pub use zonda_router::config::{Flow, MessageKind};
+    pub use zonda_router::node::ClientRights;
 }
 
 /// Keys and key expressions.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
 use zonda_router::access::{Message as Judged, Neighbour};
+use zonda_router::node::ClientRights;
 use zonda_router::node::{CloseError, OpenError, TimestampCallback, TimestampContext};
 
 use crate::bytes::{Encoding, ZBytes};
@@ -428,6 +429,12 @@ impl Session {
     /// counted. Messages of the session itself are not judged this way.
     pub fn refusal_to(&self, client: &Neighbour, message: Judged<'_>) -> Option<String> {
         self.node().refusal_to(client, message)
+    }
+
+    /// Returns the rights of a client that sends many messages, which decide like
+    /// [`refusal_to`](Self::refusal_to), once for each key.
+    pub fn rights_of(&self, client: Neighbour) -> ClientRights {
+        self.node().rights_of(client)
     }
 
     /// Closes the session, and the node that it has opened ([`from_node`](Self::from_node) opens

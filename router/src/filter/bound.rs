@@ -93,18 +93,27 @@ impl BoundCaches {
 /// Bound filters of one neighbour and direction by key; the key without a value has no text.
 ///
 /// There are two generations: a full one becomes the old one, and the previous old one is dropped.
-#[derive(Default)]
-pub(crate) struct BoundCache {
-    young: HashMap<Box<str>, Bound, RandomState>,
-    old: HashMap<Box<str>, Bound, RandomState>,
+pub(crate) struct BoundCache<T = Bound> {
+    young: HashMap<Box<str>, T, RandomState>,
+    old: HashMap<Box<str>, T, RandomState>,
     /// Bytes of the young generation.
     bytes: usize,
 }
 
-impl BoundCache {
+impl<T> Default for BoundCache<T> {
+    fn default() -> Self {
+        BoundCache {
+            young: HashMap::default(),
+            old: HashMap::default(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<T> BoundCache<T> {
     /// Returns the bound filters of `key`, if they are known. Those of the old generation move to
     /// the young one.
-    pub(super) fn get(&mut self, key: &str) -> Option<&Bound> {
+    pub(super) fn get(&mut self, key: &str) -> Option<&T> {
         if !self.young.contains_key(key) {
             let (_, bound) = self.old.remove_entry(key)?;
             self.insert(key, bound);
@@ -112,7 +121,7 @@ impl BoundCache {
         self.young.get(key)
     }
 
-    pub(super) fn insert(&mut self, key: &str, bound: Bound) {
+    pub(super) fn insert(&mut self, key: &str, bound: T) {
         if self.bytes >= BYTES_MAX {
             self.old = std::mem::take(&mut self.young);
             self.bytes = 0;

@@ -2,7 +2,10 @@
 
 //! The filters of a node.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use zonda_codec::KeyExpr;
 
@@ -34,6 +37,8 @@ pub(crate) struct Filters {
     drops: Arc<Drops>,
     /// Number of filters that the node had before.
     number: u64,
+    /// Number of the node's present filters.
+    latest: Arc<AtomicU64>,
 }
 
 impl Filters {
@@ -66,6 +71,7 @@ impl Filters {
             access,
             drops: Arc::clone(&self.drops),
             number: self.number,
+            latest: Arc::clone(&self.latest),
         }
         .traced(self.traces.clone())
     }
@@ -77,13 +83,16 @@ impl Filters {
             traces.iter().map(filter)
         };
         let all = of(Flow::Ingress).chain(self.configured.iter().cloned());
+        let number = self.number + 1;
+        self.latest.store(number, Ordering::SeqCst);
         Filters {
             all: all.chain(of(Flow::Egress)).collect(),
             configured: self.configured.clone(),
             downsampling: self.downsampling.clone(),
             access: self.access.clone(),
             drops: Arc::clone(&self.drops),
-            number: self.number + 1,
+            number,
+            latest: Arc::clone(&self.latest),
             traces,
         }
     }
@@ -91,6 +100,11 @@ impl Filters {
     /// Returns the running traces.
     pub(super) fn traces(&self) -> &[Arc<Trace>] {
         &self.traces
+    }
+
+    /// Returns true until the node has other filters, or is about to have them.
+    pub(super) fn are_current(&self) -> bool {
+        self.number == self.latest.load(Ordering::SeqCst)
     }
 
     /// Returns the number of filters that the node had before.

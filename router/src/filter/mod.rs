@@ -33,6 +33,7 @@ mod trace;
 pub use access_control::{DecidingRule, Explanation, Neighbour, Rules};
 pub(crate) use bind::{bound, forget_bound};
 pub(crate) use bound::{BoundCaches, decide};
+pub(crate) use clients::ClientVerdicts;
 pub use contract::Message;
 pub(crate) use contract::Reason;
 pub(crate) use contract::{Effect, MessageView};

@@ -74,6 +74,7 @@ pub use crate::{
     },
     query::*,
 };
+pub use clients::ClientRights;
 pub use handle::Node;
 pub use intercept::{QueryStack, TimestampCallback, TimestampContext};
 pub use limits::LimitStatus;

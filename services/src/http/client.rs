@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use zonda::Session;
-use zonda::access::{Flow, Message, MessageKind, Neighbour};
+use zonda::access::{ClientRights, Flow, Message, MessageKind, Neighbour};
 use zonda::key_expr::KeyExpr;
 
 /// Sender of a request, an extension of it. Clones are cheap.
@@ -56,7 +56,7 @@ impl Client {
         kind: MessageKind,
         key: &KeyExpr<'_>,
     ) -> Result<(), Denied> {
-        self.judge(session, Flow::Ingress, kind, key)
+        self.at_once(session).may_send(kind, key)
     }
 
     /// Checks that it may get a message of the node.
@@ -69,11 +69,10 @@ impl Client {
         kind: MessageKind,
         key: &KeyExpr<'_>,
     ) -> Result<(), Denied> {
-        self.judge(session, Flow::Egress, kind, key)
+        self.at_once(session).may_get(kind, key)
     }
 
-    /// Checks that it may ask. The node takes a query with a payload on one of its own keys as a
-    /// write, and the session that asks has every right.
+    /// Checks that it may ask, as [`Judge::may_ask`] does.
     ///
     /// # Errors
     /// A rule denies the query or the write, or no rule allows it.
@@ -83,36 +82,103 @@ impl Client {
         key: &KeyExpr<'_>,
         has_payload: bool,
     ) -> Result<(), Denied> {
-        self.may_send(session, MessageKind::Query, key)?;
-        match has_payload && key.as_str().split('/').next() == Some("@") {
-            true => self.may_send(session, MessageKind::Put, key),
-            false => Ok(()),
-        }
+        self.at_once(session).may_ask(key, has_payload)
     }
 
-    /// Checks that it may read what the node reports on `key`, below its own keys.
+    /// Checks that it may read, as [`Judge::may_read`] does.
     ///
     /// # Errors
     /// A rule denies the query or the reply, or no rule allows it.
     pub fn may_read(&self, session: &Session, key: &KeyExpr<'_>) -> Result<(), Denied> {
-        self.may_send(session, MessageKind::Query, key)?;
-        self.may_get(session, MessageKind::Reply, key)
+        self.at_once(session).may_read(key)
     }
 
-    fn judge(
-        &self,
-        session: &Session,
-        flow: Flow,
-        kind: MessageKind,
-        key: &KeyExpr<'_>,
-    ) -> Result<(), Denied> {
-        let message = Message { flow, kind, key };
-        let denied = |cause| Denied {
-            kind: kind.name(),
-            key: key.as_str().to_owned(),
-            cause,
-        };
-        let refusal = session.refusal_to(&self.0, message);
-        refusal.map_or(Ok(()), |cause| Err(denied(cause)))
+    /// Returns the judge of a client that sends many messages.
+    pub fn rights(&self, session: &Session) -> ClientRights {
+        session.rights_of((*self.0).clone())
+    }
+
+    fn at_once<'c>(&'c self, session: &'c Session) -> AtOnce<'c> {
+        AtOnce {
+            client: &self.0,
+            session,
+        }
+    }
+}
+
+/// Judge of the messages between one client and the node.
+pub trait Judge {
+    /// Returns the reason for which a message is denied; `None` if it passes.
+    fn refusal(&self, message: Message<'_>) -> Option<String>;
+
+    /// Checks a message.
+    ///
+    /// # Errors
+    /// A rule denies it, or no rule allows it.
+    fn judge(&self, flow: Flow, kind: MessageKind, key: &KeyExpr<'_>) -> Result<(), Denied> {
+        let refusal = self.refusal(Message { flow, kind, key });
+        refusal.map_or(Ok(()), |cause| {
+            Err(Denied {
+                kind: kind.name(),
+                key: key.as_str().to_owned(),
+                cause,
+            })
+        })
+    }
+
+    /// Checks that the client may send a message to the node.
+    ///
+    /// # Errors
+    /// A rule denies it, or no rule allows it.
+    fn may_send(&self, kind: MessageKind, key: &KeyExpr<'_>) -> Result<(), Denied> {
+        self.judge(Flow::Ingress, kind, key)
+    }
+
+    /// Checks that the client may get a message of the node.
+    ///
+    /// # Errors
+    /// A rule denies it, or no rule allows it.
+    fn may_get(&self, kind: MessageKind, key: &KeyExpr<'_>) -> Result<(), Denied> {
+        self.judge(Flow::Egress, kind, key)
+    }
+
+    /// Checks that the client may ask. The node takes a query with a payload on one of its own keys
+    /// as a write, and the session that asks has every right.
+    ///
+    /// # Errors
+    /// A rule denies the query or the write, or no rule allows it.
+    fn may_ask(&self, key: &KeyExpr<'_>, has_payload: bool) -> Result<(), Denied> {
+        self.may_send(MessageKind::Query, key)?;
+        match has_payload && key.as_str().split('/').next() == Some("@") {
+            true => self.may_send(MessageKind::Put, key),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that the client may read what the node reports on `key`, below its own keys.
+    ///
+    /// # Errors
+    /// A rule denies the query or the reply, or no rule allows it.
+    fn may_read(&self, key: &KeyExpr<'_>) -> Result<(), Denied> {
+        self.may_send(MessageKind::Query, key)?;
+        self.may_get(MessageKind::Reply, key)
+    }
+}
+
+/// Judge of one message of a client.
+struct AtOnce<'c> {
+    client: &'c Neighbour,
+    session: &'c Session,
+}
+
+impl Judge for AtOnce<'_> {
+    fn refusal(&self, message: Message<'_>) -> Option<String> {
+        self.session.refusal_to(self.client, message)
+    }
+}
+
+impl Judge for ClientRights {
+    fn refusal(&self, message: Message<'_>) -> Option<String> {
+        ClientRights::refusal(self, message)
     }
 }

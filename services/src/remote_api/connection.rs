@@ -173,7 +173,7 @@ async fn serve(
     };
     add(&api.counts.sessions);
     let (out, mut waiting) = outlet::queue(api.limits.waiting_bytes);
-    let rights = Rights::new(session.clone(), client);
+    let rights = Rights::new(session.clone(), &client);
     let mut remote = Remote::new(session, rights, out.clone(), api.limits.declarations);
     let end = tokio::select! {
         end = read(&api, &mut stream, &mut remote) => end,

@@ -3,24 +3,27 @@
 //! The rights of the client of a remote session, by the rules of access control. The session itself is
 //! one of the node and has every right.
 
+use std::sync::Arc;
+
 use zonda::Session;
-use zonda::access::MessageKind;
+use zonda::access::{ClientRights, MessageKind};
 use zonda::key_expr::KeyExpr;
 use zonda::query::{Query, Reply};
 use zonda::sample::{Sample, SampleKind};
 
-use crate::http::Client;
+use crate::http::{Client, Judge};
 use crate::metrics::own_key;
 
 /// Judge of the messages of one client.
 #[derive(Clone)]
 pub(super) struct Rights {
     session: Session,
-    client: Client,
+    client: Arc<ClientRights>,
 }
 
 impl Rights {
-    pub fn new(session: Session, client: Client) -> Rights {
+    pub fn new(session: Session, client: &Client) -> Rights {
+        let client = Arc::new(client.rights(&session));
         Rights { session, client }
     }
 
@@ -29,7 +32,7 @@ impl Rights {
     /// # Errors
     /// The rule that denies it, in one line.
     pub fn may_send(&self, kind: MessageKind, key: &KeyExpr<'_>) -> Result<(), String> {
-        let judged = self.client.may_send(&self.session, kind, key);
+        let judged = self.client.may_send(kind, key);
         judged.map_err(|denied| denied.to_string())
     }
 
@@ -50,7 +53,7 @@ impl Rights {
     /// # Errors
     /// The rule that denies it, in one line.
     pub fn may_ask(&self, key: &KeyExpr<'_>, has_payload: bool) -> Result<(), String> {
-        let judged = self.client.may_ask(&self.session, key, has_payload);
+        let judged = self.client.may_ask(key, has_payload);
         judged.map_err(|denied| denied.to_string())
     }
 
@@ -60,7 +63,7 @@ impl Rights {
     /// The rule that denies it, in one line.
     pub fn may_see_neighbours(&self) -> Result<(), String> {
         let key = own_key(&self.session, "").ok_or("the node has no key of its own")?;
-        let judged = self.client.may_read(&self.session, &key);
+        let judged = self.client.may_read(&key);
         judged.map_err(|denied| denied.to_string())
     }
 
@@ -90,6 +93,6 @@ impl Rights {
     }
 
     fn gets(&self, kind: MessageKind, key: &KeyExpr<'_>) -> bool {
-        self.client.may_get(&self.session, kind, key).is_ok()
+        self.client.may_get(kind, key).is_ok()
     }
 }

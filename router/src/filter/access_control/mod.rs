@@ -74,14 +74,35 @@ impl AccessFilter {
 }
 
 impl AccessFilter {
-    /// Returns the cause for which a message between a client of a service and this node is denied,
-    /// which is noted; `None` if it passes.
-    pub(super) fn refusal_to(&self, client: &Neighbour, message: Message<'_>) -> Option<String> {
-        let cause = self.rules.cause(&client.identity(), message)?;
-        let place = Denial::new(client.to_string(), message.flow, Some(message.key));
-        let is_audit = self.mode == AccessMode::Audit;
-        self.denials.note(cause, &place, message.kind, is_audit);
-        (!is_audit).then(|| self.denials.in_words(cause))
+    /// Decides about all messages on a key between a client of a service and this node in one
+    /// direction; `None` if all of them pass.
+    pub(super) fn bind_client(
+        &self,
+        client: &Neighbour,
+        flow: Flow,
+        key: &KeyExpr<'_>,
+    ) -> Option<Denied> {
+        let who = || client.to_string();
+        self.denied(&client.identity(), who, flow, Some(key))
+    }
+
+    /// Decides about all messages on a key between a neighbour and this node in one direction;
+    /// `None` if all of them pass. `name` returns its name for log lines.
+    fn denied(
+        &self,
+        who: &Identity<'_>,
+        name: impl FnOnce() -> String,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Option<Denied> {
+        let verdict = self.rules.policy().judge(who, flow, key);
+        let is_any = MessageKind::ALL.map(|kind| verdict.cause(kind).is_some());
+        is_any.contains(&true).then(|| Denied {
+            verdict,
+            place: Denial::new(name(), flow, key),
+            denials: Arc::clone(&self.denials),
+            is_audit: self.mode == AccessMode::Audit,
+        })
     }
 }
 
@@ -92,18 +113,9 @@ impl Filter for AccessFilter {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn BoundFilter>> {
-        let who = self.judged(subject)?;
-        let verdict = self.rules.policy().judge(&who, flow, key);
-        let is_any = MessageKind::ALL.map(|kind| verdict.cause(kind).is_some());
-        is_any.contains(&true).then(|| {
-            let place = Denial::new(subject.peer.zid.to_string(), flow, key);
-            Box::new(Denied {
-                verdict,
-                place,
-                denials: Arc::clone(&self.denials),
-                is_audit: self.mode == AccessMode::Audit,
-            }) as _
-        })
+        let name = || subject.peer.zid.to_string();
+        let denied = self.denied(&self.judged(subject)?, name, flow, key);
+        denied.map(|denied| Box::new(denied) as _)
     }
 
     fn explain(&self, subject: &Subject<'_>, message: Message<'_>) -> Option<Effect> {
@@ -150,11 +162,21 @@ fn is_group(peer: &LinkStatus) -> bool {
 }
 
 /// The kinds of messages that are denied to one neighbour in one direction on one key.
-struct Denied {
+pub(crate) struct Denied {
     verdict: Verdict,
     place: Denial,
     denials: Arc<Denials>,
     is_audit: bool,
+}
+
+impl Denied {
+    /// Returns the cause for which a message of a kind is denied, which is noted; `None` if it
+    /// passes.
+    pub(super) fn refusal(&self, kind: MessageKind) -> Option<String> {
+        let cause = self.verdict.cause(kind)?;
+        self.denials.note(cause, &self.place, kind, self.is_audit);
+        (!self.is_audit).then(|| self.denials.in_words(cause))
+    }
 }
 
 impl BoundFilter for Denied {

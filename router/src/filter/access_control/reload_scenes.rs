@@ -5,10 +5,11 @@
 use zonda_codec::Target;
 
 use crate::{
-    config::Config,
+    config::{Config, Flow, MessageKind},
     filter::tests::{
         PATIENCE, answer, ask_tokens, key, publication, subscribe, until, until_answered,
     },
+    filter::{Message, Neighbour},
     metrics::table::{ACCESS_DENIED, ACCESS_MESSAGES},
     model::SampleKind,
     node::Reloaded,
@@ -285,5 +286,41 @@ fn refused_declarations_take_a_bounded_memory() {
     let gone = site.clients.remove(c5);
     let _ = gone.close_blocking(PATIENCE_OF_CLOSE);
     until("its memory is free", || remembered(&site).1 <= before);
+    site.close();
+}
+
+/// A client of a service is decided about once for each key, without the node's lock, until the
+/// rules change.
+#[test]
+fn the_rights_of_a_client_of_a_service_end_with_the_rules() {
+    let site = Site::new(EVERYTHING);
+    let zid = Some("c5".parse().expect("an id"));
+    let client = Neighbour {
+        zid,
+        ..Neighbour::default()
+    };
+    let rights = site.router.rights_of(client.clone());
+    let (own, other) = (key("a/b"), key("a/c"));
+    let put = |key| Message {
+        flow: Flow::Ingress,
+        kind: MessageKind::Put,
+        key,
+    };
+    assert_eq!(rights.refusal(put(&own)), None);
+    site.reload(&denies("'put'", "ingress", "a/b"));
+    let refusal = site.router.refusal_to(&client, put(&own));
+    assert!(refusal.is_some());
+    for _ in 0..3 {
+        assert_eq!(rights.refusal(put(&own)), refusal);
+        assert_eq!(rights.refusal(put(&other)), None);
+    }
+    // A build with debug assertions panics if the lock is taken twice.
+    let state = site.router.shared.state.lock();
+    assert_eq!(rights.refusal(put(&own)), refusal);
+    drop(state);
+    assert_eq!(site.count(&ACCESS_DENIED, "rule", "R"), 5);
+    assert_eq!(site.count(&ACCESS_MESSAGES, "message", "put"), 5);
+    site.reload(EVERYTHING);
+    assert_eq!(rights.refusal(put(&own)), None);
     site.close();
 }
