@@ -14,6 +14,7 @@ mod callbacks;
 mod connecting;
 mod delivery;
 mod discarded;
+mod divided_links;
 mod errors;
 #[cfg(feature = "ext")]
 mod ext;

@@ -17,7 +17,7 @@ use crate::connecting::nobody;
 use crate::pair::{LONG, until, until_matched};
 use crate::relay::Relay;
 
-fn peer(settings: &[(&str, &str)]) -> Config {
+pub fn peer(settings: &[(&str, &str)]) -> Config {
     let quick = Config::peer()
         .with("connect/retry/period_init_ms", "50")
         .with("connect/retry/period_max_ms", "100");
@@ -26,9 +26,9 @@ fn peer(settings: &[(&str, &str)]) -> Config {
         .fold(quick, |config, (key, json)| config.with(key, json))
 }
 
-const SEVERAL: &[(&str, &str)] = &[("transport/unicast/max_links", "3")];
+pub const SEVERAL: &[(&str, &str)] = &[("transport/unicast/max_links", "3")];
 
-fn listener(settings: &[(&str, &str)]) -> Session {
+pub fn listener(settings: &[(&str, &str)]) -> Session {
     zonda::open(peer(settings).listen(["tcp/127.0.0.1:0"]))
         .wait()
         .expect("a listening peer opens")
@@ -41,12 +41,12 @@ fn through(relays: &[&Relay], settings: &[(&str, &str)]) -> Session {
     zonda::open(config).wait().expect("it opens")
 }
 
-fn count(session: &Session) -> usize {
+pub fn count(session: &Session) -> usize {
     session.info().links().len()
 }
 
 /// Returns the two ends of each link.
-fn places(session: &Session) -> Vec<(String, String)> {
+pub fn places(session: &Session) -> Vec<(String, String)> {
     let links = session.info().links();
     links
         .iter()

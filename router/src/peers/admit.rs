@@ -237,6 +237,7 @@ fn begin_bundle(
         unread,
         timers,
         direct,
+        qos_link: place.qos_link,
     };
     let placed = ReservedLink { joining, place };
     join::place(shared, face, bundle, placed)

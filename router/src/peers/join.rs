@@ -117,14 +117,15 @@ fn join_reserved(shared: &Arc<Shared>, link: Link) -> Joined {
         unread: link.unread,
         timers,
         direct,
+        qos_link: link.established.options.qos_link,
     };
     let placed = ReservedLink {
-        joining,
         place: LinkPlace {
             local,
             remote,
-            qos_link: link.established.options.qos_link,
+            qos_link: joining.qos_link,
         },
+        joining,
     };
     Joined::Standing(place(shared, face, bundle, placed))
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several links that are one connection: one outbox, one receiver, one handler.
 //!
-//! All batches are sent on the oldest link; the other links stand by with keep-alives. When the
-//! oldest link is lost, the next one takes over, beginning with the batch that the socket had not
-//! taken as a whole: batches that the lost link had taken and not delivered are lost, as with any
-//! link. Batches are received from every link. A reading task that has a batch takes the [`ReceiveState`]
-//! of the receiver and the handler, delivers with no lock held, and puts the seat back: one link
+//! All batches are sent on the oldest link; the other links stand by with keep-alives. If links are
+//! for different priorities, each priority is sent on the link that fits it best, as in the
+//! reference. When a link that sends is lost, another one takes over, beginning with the batch that
+//! the socket had not taken as a whole: batches that the lost link had taken and not delivered are
+//! lost, as with any link. Batches are received from every link. A reading task that has a batch
+//! takes the [`ReceiveState`] of the receiver and the handler, delivers with no lock held, and puts the seat back: one link
 //! delivers at a time, and the sequence numbers identify new frames. The connection ends with its
 //! last link.
 
@@ -18,12 +19,13 @@ use std::{
 };
 
 use event_listener::{Event, EventListener};
+use zonda_codec::{Priority, QosLink, Reliability};
 use zonda_runtime::Runtime;
 
 use crate::{
     clock,
     link::{LinkStream, PriorityPause},
-    outbox::{DirectSocket, Outbox},
+    outbox::{DirectSocket, Division, LinkShare, Outbox},
     protocol::{rx::Receiver, timers::Timers},
     sync::{Mutex, Rank},
 };
@@ -41,6 +43,8 @@ pub struct JoiningLink {
     pub timers: Timers,
     /// The way to write to the socket without waiting, where the platform has one.
     pub direct: Option<DirectSocket>,
+    /// The priorities and the reliability that the link is for, as far as its ends agreed on any.
+    pub qos_link: Option<QosLink>,
 }
 
 /// Receive state, held by one link's reader at a time while it delivers.
@@ -53,6 +57,8 @@ pub(super) struct ReceiveState<H> {
 pub(super) struct BundleLink {
     id: u64,
     direct: Option<DirectSocket>,
+    qos_link: Option<QosLink>,
+    share: Arc<LinkShare>,
     valve: PriorityPause,
     since: Instant,
     last_received_ns: AtomicU64,
@@ -74,6 +80,11 @@ impl BundleLink {
 
     pub(super) fn last_received(&self) -> Instant {
         self.since + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
+    }
+
+    /// Returns its part in the sending of divided lanes.
+    pub(super) fn share(&self) -> &Arc<LinkShare> {
+        &self.share
     }
 
     /// Returns the cause of the end of the reading task, once it has ended.
@@ -199,7 +210,7 @@ impl<H> Bundle<H> {
         member.is_over.store(true, Ordering::SeqCst);
         let state = self.state.lock();
         let is_first = state.members.first().is_some_and(|m| m.id == member.id);
-        if is_first {
+        if is_first && !self.outbox.is_divided() {
             self.outbox.raise_lost();
         }
         drop(state);
@@ -214,10 +225,17 @@ impl<H> Bundle<H> {
         let was_first = state.members.first().is_some_and(|m| m.id == member.id);
         state.members.retain(|other| other.id != member.id);
         let next = state.members.first().map(Arc::clone);
-        if let (true, Some(next)) = (was_first && !self.outbox.is_closed(), &next) {
-            self.outbox.switch(next.direct.clone());
+        if let (false, Some(next)) = (self.outbox.is_closed(), &next) {
+            match self.outbox.is_divided() {
+                true => self.divide(&state.members),
+                false if was_first => self.outbox.switch(next.direct.clone()),
+                false => {}
+            }
         }
         drop(state);
+        if self.outbox.is_divided() {
+            self.outbox.flush();
+        }
         let ended = member.ended.get().cloned().unwrap_or(Ended::HungUp);
         if next.is_none() {
             self.outbox.end(ended.clone());
@@ -225,6 +243,58 @@ impl<H> Bundle<H> {
         self.changed.notify(usize::MAX);
         (self.told)(Some((member.id, &ended)));
     }
+}
+
+impl<H> Bundle<H> {
+    /// Divides the lanes among the links by what these are for, once they are for different ones.
+    fn divide(&self, members: &[Arc<BundleLink>]) {
+        let terms: Vec<_> = members.iter().map(|member| member.qos_link).collect();
+        let lanes = lanes_of(&terms);
+        let is_whole = lanes.first().is_none_or(|first| *first == u8::MAX);
+        let is_first_time = !self.outbox.is_divided();
+        if !self.outbox.can_divide() || is_first_time && (is_whole || self.outbox.is_closing()) {
+            return;
+        }
+        let division = |(member, lanes): (&Arc<BundleLink>, &u8)| {
+            Some(Division {
+                share: Arc::clone(&member.share),
+                direct: member.direct.clone()?,
+                lanes: *lanes,
+            })
+        };
+        let links = members.iter().zip(&lanes).map(division);
+        if let Some(links) = links.collect() {
+            self.outbox.divide(links);
+        }
+    }
+}
+
+/// Returns the lanes of each link, as bits: a priority is sent on the link with the smallest range
+/// that has it, else on the oldest one without a range, else on the oldest one. A link that is for
+/// messages which may be lost comes last: a lane also has messages that may not.
+fn lanes_of(links: &[Option<QosLink>]) -> Vec<u8> {
+    let mut lanes = vec![0; links.len()];
+    for priority in Priority::ALL {
+        let rank = |terms: &Option<QosLink>| {
+            let reliability = terms.and_then(QosLink::reliability);
+            let is_lossy = reliability == Some(Reliability::BestEffort);
+            match terms.and_then(QosLink::priorities) {
+                None => (is_lossy, u16::from(u8::MAX)),
+                Some((first, last)) if (first..=last).contains(&(priority as u8)) => {
+                    (is_lossy, u16::from(last - first))
+                }
+                Some(_) => (true, u16::MAX),
+            }
+        };
+        let best = links
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, terms)| rank(terms));
+        if let Some(link) = best.and_then(|(place, _)| lanes.get_mut(place)) {
+            *link |= 1 << priority as u8;
+        }
+    }
+    lanes
 }
 
 impl<H: Handler> Bundle<H> {
@@ -263,6 +333,7 @@ impl<H: Handler> Bundle<H> {
             unread,
             timers,
             direct,
+            qos_link,
         } = joining;
         // A connection that has lost its last link takes no new one.
         let mut state = self.state.lock();
@@ -274,6 +345,8 @@ impl<H: Handler> Bundle<H> {
         let member = Arc::new(BundleLink {
             id: state.next_id,
             direct,
+            qos_link,
+            share: Arc::default(),
             valve: stream.valve(),
             since: clock::now(),
             last_received_ns: AtomicU64::new(0),
@@ -285,6 +358,7 @@ impl<H: Handler> Bundle<H> {
         state.tasks += 2;
         state.members.push(Arc::clone(&member));
         member.valve.hold(state.held);
+        self.divide(&state.members);
         drop(state);
         // The lease begins with the first link.
         if !had_links {
@@ -313,6 +387,10 @@ impl<H: Handler> Bundle<H> {
                 .run(read, unread)
                 .await;
         });
+        if self.outbox.is_divided() {
+            self.outbox.flush();
+        }
+        self.changed.notify(usize::MAX);
         (self.told)(None);
         Some(id)
     }

@@ -20,6 +20,7 @@ use crate::{
     protocol::timers::{TimerEvent, Timers},
 };
 
+mod share;
 pub(super) mod standby;
 
 use super::Ended;
@@ -83,7 +84,8 @@ impl<R: Runtime> WriteTask<R> {
 
     /// Runs until the connection ends.
     pub(super) async fn run<W: LinkWrite>(mut self, mut link: W) {
-        let ended = self.serve(&mut link).await;
+        // a connection of one link is never divided
+        let ended = self.serve(&mut link).await.unwrap_or(Ended::Local);
         let orderly = ended == Ended::Local && !self.outbox.is_closed();
         self.outbox.end(ended);
         // The peer may be gone already; the socket closes with its halves in any case.
@@ -115,37 +117,44 @@ impl<R: Runtime> WriteTask<R> {
         .await;
     }
 
-    pub(super) async fn serve<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
+    /// Does the sending of all lanes until the link ends; returns `None` once the lanes are divided
+    /// among several links.
+    pub(super) async fn serve<W: LinkWrite>(&mut self, link: &mut W) -> Option<Ended> {
         loop {
             let event = self.next_event().await;
             let mut signals = match event {
                 Event::Signals(signals) => signals,
                 Event::Due => match self.handle_timeout(Socket::Takes) {
-                    Some(ended) => return ended,
+                    Some(ended) => return Some(ended),
                     None => continue,
                 },
             };
             if signals & signal::ABORT == 0 && signals & (signal::FLUSH | signal::HANDOVER) != 0 {
                 match self.drain(link).await {
                     Ok(meanwhile) => signals |= meanwhile,
-                    Err(ended) => return ended,
+                    Err(ended) => return Some(ended),
                 }
                 self.note_written(clock::now());
             }
             if signals & signal::ABORT != 0 {
-                return Ended::Local;
+                return Some(Ended::Local);
             }
             if signals & signal::LOST != 0 {
-                return Ended::HungUp;
+                return Some(Ended::HungUp);
+            }
+            if signals & signal::DIVIDED != 0 {
+                self.outbox
+                    .raise_again(signals & (signal::CLOSE | signal::HOT));
+                return None;
             }
             if signals & signal::CLOSE != 0 {
                 // Boxed: a link is closed once, and every task would be larger for all its life.
-                return Box::pin(self.say_close(link)).await;
+                return Some(Box::pin(self.say_close(link)).await);
             }
             if signals & signal::HOT != 0
                 && let Err(ended) = self.look_after_stream(link).await
             {
-                return ended;
+                return Some(ended);
             }
         }
     }
@@ -227,7 +236,11 @@ impl<R: Runtime> WriteTask<R> {
                 Step::Signals(signals) if signals & signal::ABORT != 0 => return Err(Ended::Local),
                 Step::Signals(signals) if signals & signal::LOST != 0 => return Err(Ended::HungUp),
                 Step::Signals(signals) => {
-                    meanwhile |= signals & (signal::CLOSE | signal::HOT);
+                    meanwhile |= signals & (signal::CLOSE | signal::HOT | signal::DIVIDED);
+                    // another writer has the batches: senders write by themselves there
+                    if meanwhile & signal::DIVIDED != 0 {
+                        return Ok(meanwhile);
+                    }
                 }
                 Step::Due if outbox.is_closing() => {
                     if clock::now() >= outbox.close_by() {
@@ -250,9 +263,13 @@ impl<R: Runtime> WriteTask<R> {
         outbox.flush();
         let mut idle_ticks = 0;
         while !outbox.wants_end() && outbox.tick(&mut idle_ticks) {
-            if outbox.needs_driver() && self.drain(link).await? & signal::CLOSE != 0 {
-                outbox.close_on();
-                break;
+            if outbox.needs_driver() {
+                let ends = signal::CLOSE | signal::DIVIDED;
+                let meanwhile = self.drain(link).await? & ends;
+                if meanwhile != 0 {
+                    outbox.raise_again(meanwhile);
+                    break;
+                }
             }
             timer.wait(TICK).await;
             if self.timers.poll_timeout() <= clock::now()

@@ -129,7 +129,7 @@ fn no_own_timeout(kind: &str, _value: &str) -> Option<&'static str> {
 pub const LINK_OPTIONS: &[LinkOption] = &[
     locator("rel", ALL, "`udp`: `0`. `quic`: `1` streams, `0` datagrams, which may get lost. Elsewhere a label without effect")
         .idle(reliability_of_the_kind),
-    locator("prio", ALL, "priorities `0` to `7`, one or `FROM-TO`: the link is for these, which a peer may choose it by; this node sends all priorities on one link"),
+    locator("prio", ALL, "priorities `0` to `7`, one or `FROM-TO`: the link is for these: of several links to a neighbour, a message takes the one with the smallest range that has its priority"),
     locator("multistream", QUIC, "`1` a stream for each priority, `0` a single stream, `auto` as the peer can"),
     locator("mixed_rel", QUIC, "`0` or `auto`; `1` is not supported"),
     local("bind", INTERNET, "local address, `ADDRESS` or `ADDRESS:PORT`, that this node connects from"),

@@ -107,7 +107,7 @@ impl Outbox {
     /// not.
     #[must_use]
     pub fn unsent(&self) -> Unsent {
-        let under_way = self.writer.lock().transmit().bytes();
+        let under_way = self.writer.lock().under_way();
         let mut lanes = self.last_priorities();
         lanes.retain(|lane| lane.priority != Priority::Control);
         let waiting: usize = lanes.iter().map(|lane| lane.queued_bytes).sum();
@@ -171,6 +171,6 @@ impl Outbox {
 
     /// Returns true if [`Outbox::is_confirmed`] can be known.
     pub(crate) fn tells_confirmed(&self) -> bool {
-        self.has_direct
+        self.has_direct && !self.is_divided()
     }
 }

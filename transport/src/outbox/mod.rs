@@ -26,6 +26,7 @@ mod direct;
 #[path = "direct/tests.rs"]
 mod direct;
 mod discarded;
+mod divided;
 mod election;
 mod enqueue;
 mod failover;
@@ -69,6 +70,7 @@ pub use direct::DirectSocket;
 #[cfg(test)]
 pub(crate) use direct::SimulatedSocket;
 pub use discarded::Discarded;
+pub(crate) use divided::{Division, LinkShare};
 use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Items, Overflow, Queue, Sent, VisitedLane, Write};
 use isolation::Isolated;
@@ -112,6 +114,8 @@ pub struct Outbox {
     ready: AtomicU8,
     writer: Mutex<SocketWriter>,
     has_direct: bool,
+    /// Set once the lanes are divided among several links.
+    is_divided: AtomicBool,
     /// Bytes of a whole batch's buffer.
     batch_bytes: usize,
     /// Elects the thread that writes. Only a thread that it has made the writer writes, with `writer` locked.
@@ -211,6 +215,7 @@ impl Outbox {
             lanes,
             ready: AtomicU8::new(0),
             has_direct: direct.is_some(),
+            is_divided: AtomicBool::new(false),
             election: WriterElection::new(),
             writer: Mutex::ranked(Rank::Writer, SocketWriter::new(direct, packer)),
             batch_bytes: batch_size.into(),
@@ -375,7 +380,9 @@ impl Outbox {
     pub fn has_unsent(&self) -> bool {
         // In this order: batches that leave the lanes between the two checks are being written at
         // the second one.
-        self.queued_bytes() > 0 || !self.election.is_idle()
+        self.queued_bytes() > 0
+            || !self.election.is_idle()
+            || self.is_divided() && self.has_links_under_way()
     }
 
     /// Returns the sequence numbers of the next frames, by priority.

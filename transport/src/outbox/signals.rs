@@ -22,6 +22,8 @@ pub(crate) mod signal {
     pub(crate) const ABORT: u8 = 16;
     /// The link is lost; another one may take over.
     pub(crate) const LOST: u8 = 32;
+    /// The lanes are divided among several links.
+    pub(crate) const DIVIDED: u8 = 64;
 }
 
 /// Flags that wait for the driver. Any number of senders, one driver.

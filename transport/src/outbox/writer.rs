@@ -22,8 +22,8 @@ use crate::{
 };
 
 use super::{
-    Action, Change, DirectSocket, MOMENT, Outbox, SpentPayloads, election::WriteEnd, signal,
-    transmit::Transmit,
+    Action, Change, DirectSocket, MOMENT, Outbox, SpentPayloads, divided::SendingLink,
+    election::WriteEnd, signal, transmit::Transmit,
 };
 
 /// Maximum number of buffers kept for the lanes' next batches: about as many as one write empties.
@@ -33,6 +33,9 @@ const FREE_MAX: usize = 8;
 /// keeping.
 const BUFFER_BYTES_MIN: usize = 512;
 
+/// All lanes of a connection, as bits.
+const ALL_LANES: u8 = u8::MAX;
+
 /// Bytes after which the driver lets other tasks run, whatever the socket takes: some half
 /// millisecond. A sender has no such turns: what it left in its lane would count against the lane's
 /// limit, although the socket takes it.
@@ -41,9 +44,12 @@ const DRIVER_TURN_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// State of the writer: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
 pub(super) struct SocketWriter {
-    direct: Option<DirectSocket>,
-    transmit: Transmit,
-    buffers: Buffers,
+    /// Socket of the link that sends all lanes; `None` once they are divided.
+    pub(super) direct: Option<DirectSocket>,
+    pub(super) transmit: Transmit,
+    pub(super) buffers: Buffers,
+    /// Links among which the lanes are divided, the oldest first.
+    pub(super) links: Vec<SendingLink>,
 }
 
 /// Memory for making batches, and for compressing them on their way out.
@@ -67,7 +73,14 @@ impl SocketWriter {
                 packer,
                 spent: SpentPayloads::default(),
             },
+            links: Vec::new(),
         }
+    }
+
+    /// Returns the bytes that sockets have taken in part.
+    pub(super) fn under_way(&self) -> usize {
+        let links = self.links.iter().map(SendingLink::under_way);
+        self.transmit.bytes() + links.sum::<usize>()
     }
 
     /// Returns the socket that senders write to by themselves.
@@ -84,7 +97,9 @@ impl SocketWriter {
     /// its carrier keep sent and received bytes.
     pub(super) fn memory(&self) -> usize {
         let free = self.buffers.free.iter().map(|buffer| buffer.len());
-        free.sum::<usize>() + self.direct.as_ref().map_or(0, DirectSocket::held)
+        let links = self.links.iter().map(SendingLink::held);
+        let held = self.direct.as_ref().map_or(0, DirectSocket::held) + links.sum::<usize>();
+        free.sum::<usize>() + held
     }
 
     /// Takes all resources out of the writer, which cannot write any more.
@@ -97,6 +112,7 @@ impl SocketWriter {
                 packer: None,
                 spent: SpentPayloads::default(),
             },
+            links: Vec::new(),
         };
         std::mem::replace(self, empty)
     }
@@ -140,7 +156,7 @@ impl Buffers {
 
 /// Lanes that had room for waiting senders at the last look, as bits.
 #[derive(Debug, Default)]
-struct DrainedLanes(u8);
+pub(super) struct DrainedLanes(u8);
 
 impl DrainedLanes {
     #[inline]
@@ -165,13 +181,12 @@ impl Outbox {
             direct,
             transmit,
             buffers,
+            ..
         } = &mut *writer;
-        let end = match direct {
-            Some(direct) => {
-                self.write_by(transmit, buffers, turn, |transmit| direct.send(transmit))
-            }
-            None => WriteEnd::Ended,
+        let Some(direct) = direct else {
+            return self.write_divided(writer);
         };
+        let end = self.write_by(transmit, buffers, turn, |transmit| direct.send(transmit));
         // Under the lock: a link that takes over finds this write either under way or ended, never
         // in between.
         let action = self.finish(end);
@@ -180,7 +195,7 @@ impl Outbox {
 
     /// Ends the election of the writer, which has to have [`SocketWriter`] locked.
     #[inline]
-    fn finish(&self, end: WriteEnd) -> Action {
+    pub(super) fn finish(&self, end: WriteEnd) -> Action {
         let action = self.election.apply(Change::Finish(end));
         if end == WriteEnd::Lost {
             self.signals.raise(signal::LOST);
@@ -209,7 +224,7 @@ impl Outbox {
             if self.is_closed() {
                 return WriteEnd::Ended;
             }
-            let all = self.gather(transmit, buffers, &mut drained);
+            let all = self.gather(ALL_LANES, transmit, buffers, &mut drained);
             if transmit.is_empty() {
                 return WriteEnd::Done;
             }
@@ -247,43 +262,47 @@ impl Outbox {
         }
     }
 
-    /// Takes ready batches, highest priority first, and notes the room that this makes. False if
-    /// more may be ready than go into this write.
-    #[inline]
-    fn gather(
+    /// Takes ready batches of these lanes, highest priority first, and notes the room that this
+    /// makes. False if more may be ready than go into this write.
+    #[inline(always)]
+    pub(super) fn gather(
         &self,
+        lanes: u8,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
         drained: &mut DrainedLanes,
     ) -> bool {
         if buffers.packer.is_some() {
-            return self.gather_packed(transmit, buffers, drained);
+            return self.gather_packed(lanes, transmit, buffers, drained);
         }
-        self.collect(transmit, &mut buffers.free, drained)
+        self.collect(lanes, transmit, &mut buffers.free, drained)
     }
 
     #[cold]
     #[inline(never)]
     fn gather_packed(
         &self,
+        lanes: u8,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
         drained: &mut DrainedLanes,
     ) -> bool {
         let first = transmit.len();
-        let all = self.collect(transmit, &mut buffers.free, drained);
+        let all = self.collect(lanes, transmit, &mut buffers.free, drained);
         buffers.pack(transmit, first, self.batch_bytes);
         all
     }
 
+    #[inline(always)]
     fn collect(
         &self,
+        lanes: u8,
         transmit: &mut Transmit,
         free: &mut Vec<Box<[u8]>>,
         drained: &mut DrainedLanes,
     ) -> bool {
         while !transmit.is_full() {
-            let index = self.most_urgent();
+            let index = self.most_urgent(lanes);
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
@@ -299,7 +318,7 @@ impl Outbox {
             // Between the choice of this lane and its lock a thread may have queued a more urgent
             // message and then one here. The urgent message has to leave first: it may declare the
             // id by which the second one names its key.
-            if self.most_urgent() < index {
+            if self.most_urgent(lanes) < index {
                 continue;
             }
             while !transmit.is_full() {
@@ -314,15 +333,16 @@ impl Outbox {
         false
     }
 
-    /// Returns the first lane that has something to write; beyond the last one if none has.
+    /// Returns the first of these lanes that has something to write; beyond the last one if none
+    /// has.
     #[inline]
-    fn most_urgent(&self) -> usize {
-        self.ready.load(Ordering::SeqCst).trailing_zeros() as usize
+    fn most_urgent(&self, lanes: u8) -> usize {
+        (self.ready.load(Ordering::SeqCst) & lanes).trailing_zeros() as usize
     }
 
     /// Wakes the senders that wait for room if there is some, and the sources that watch the
     /// backlog.
-    fn tell_room(&self, drained: &mut DrainedLanes) {
+    pub(super) fn tell_room(&self, drained: &mut DrainedLanes) {
         let has_drained = std::mem::take(drained).0 != 0;
         if has_drained {
             self.isolated.note_drained();
@@ -337,7 +357,7 @@ impl Outbox {
     /// most.
     #[cold]
     #[inline(never)]
-    fn put_back(&self, transmit: &mut Transmit, drained: &mut DrainedLanes) {
+    pub(super) fn put_back(&self, transmit: &mut Transmit, drained: &mut DrainedLanes) {
         let mut next = transmit.take_unwritten();
         while let Some(batch) = next {
             let priority = batch.priority();
@@ -355,7 +375,7 @@ impl Outbox {
         }
     }
 
-    fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
+    pub(super) fn count_write(&self, bytes: usize, writes: &std::sync::atomic::AtomicU64) {
         self.wrote.store(true, Ordering::Relaxed);
         writes.fetch_add(1, Ordering::Relaxed);
         self.counters
@@ -444,6 +464,12 @@ impl Outbox {
             else {
                 return false;
             };
+            if self.is_divided() {
+                if !self.wait_for_link(priority, left.min(MOMENT)) {
+                    listener.wait(left.min(MOMENT));
+                }
+                continue;
+            }
             match self.has_direct.then(|| self.election.attend()) {
                 Some(Some(first)) => {
                     let is_writable = self.wait_writable(left);
@@ -498,7 +524,7 @@ impl Outbox {
             transmit, buffers, ..
         } = &mut *guard;
         let mut drained = DrainedLanes::default();
-        let all = self.gather(transmit, buffers, &mut drained);
+        let all = self.gather(ALL_LANES, transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);
         // A compressed batch leaves its payload behind.
@@ -560,7 +586,7 @@ impl Outbox {
     /// Checks a hot link at the driver's tick: see [`super::election`]. Returns true if the link is
     /// still hot.
     pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
-        if self.ready.load(Ordering::SeqCst) == 0 {
+        if self.waiting_lanes() == 0 {
             *idle_ticks += 1;
             if *idle_ticks < IDLE_TICKS_MAX {
                 return true;
@@ -581,9 +607,11 @@ impl Outbox {
 
     /// Shuts both directions of the socket down, which also ends the reading task.
     pub(crate) fn shutdown(&self) {
-        if let Some(direct) = &self.writer.lock().direct {
+        let writer = self.writer.lock();
+        if let Some(direct) = &writer.direct {
             direct.shutdown();
         }
+        writer.links.iter().for_each(SendingLink::shutdown);
     }
 
     /// Returns true if the end of the connection waits for the driver.
@@ -591,7 +619,7 @@ impl Outbox {
         self.is_closed()
             || self
                 .signals
-                .has(signal::CLOSE | signal::ABORT | signal::LOST)
+                .has(signal::CLOSE | signal::ABORT | signal::LOST | signal::DIVIDED)
     }
 
     /// Returns true if the socket did not take everything and the driver must wait for it.

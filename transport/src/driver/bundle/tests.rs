@@ -31,8 +31,36 @@ fn connected() -> (TcpStream, JoiningLink, impl Fn() -> u8) {
         unread: Vec::new(),
         timers: Timers::new(clock::now(), SOON, 4, 10 * SOON),
         direct: None,
+        qos_link: None,
     };
     (far, joining, look)
+}
+
+/// Each priority has one link: the smallest range that has it, else the oldest link without a range.
+#[test]
+fn each_priority_has_the_link_that_fits_it_best() {
+    let range = |first: u8, last: u8, reliability| {
+        let [first, last] = [first, last].map(|number| Priority::ALL[usize::from(number)]);
+        Some(QosLink::new(Some((first, last)), reliability))
+    };
+    let (lossy, sure) = (Some(Reliability::BestEffort), Some(Reliability::Reliable));
+    let of = |links: &[Option<QosLink>]| lanes_of(links);
+    assert_eq!(of(&[None, None]), [0xff, 0]);
+    assert_eq!(of(&[range(1, 3, sure), range(4, 7, sure)]), [0x0f, 0xf0]);
+    assert_eq!(of(&[range(4, 7, None), range(1, 3, None)]), [0xf1, 0x0e]);
+    assert_eq!(of(&[None, range(1, 3, None)]), [0xf1, 0x0e]);
+    assert_eq!(of(&[range(0, 7, None), range(2, 2, None)]), [0xfb, 0x04]);
+    assert_eq!(of(&[range(5, 5, None), None]), [0x20, 0xdf]);
+    // A link that may lose messages is the last choice.
+    assert_eq!(of(&[Some(QosLink::new(None, lossy)), None]), [0, 0xff]);
+    assert_eq!(of(&[range(1, 3, lossy), range(1, 7, sure)]), [0x01, 0xfe]);
+    // What a hostile peer names is no range.
+    let reversed = QosLink::from_bits(0b010 | 7 << 3 | 1 << 11);
+    assert_eq!(of(&[Some(reversed), None]), [0, 0xff]);
+    assert_eq!(
+        of(&[Some(QosLink::from_bits(0b010 | 255 << 3 | 255 << 11))]),
+        [0xff]
+    );
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {

@@ -30,15 +30,17 @@ use super::WriteTask;
 
 /// State of the writing task.
 pub(in crate::driver) struct StandbyWriter<R, H> {
-    bundle: Arc<Bundle<H>>,
-    member: Arc<BundleLink>,
-    writing: WriteTask<R>,
+    pub(super) bundle: Arc<Bundle<H>>,
+    pub(super) member: Arc<BundleLink>,
+    pub(super) writing: WriteTask<R>,
 }
 
 /// End of standing by.
 enum StandbyEnd {
     /// All batches are sent on this link from now on.
     First,
+    /// The lanes are divided among the links.
+    Divided,
     Over(Ended),
 }
 
@@ -77,14 +79,20 @@ impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
 
     /// Runs until the link ends.
     pub(in crate::driver) async fn run<W: LinkWrite>(mut self, mut link: W) {
-        let ended = match self.stand_by(&mut link).await {
-            StandbyEnd::First => {
-                let outbox = self.outbox();
-                outbox.note_received(clock::now());
-                outbox.flush();
-                self.writing.serve(&mut link).await
+        let ended = loop {
+            match self.stand_by(&mut link).await {
+                StandbyEnd::First => {
+                    let outbox = self.outbox();
+                    outbox.note_received(clock::now());
+                    outbox.flush();
+                    if let Some(ended) = self.writing.serve(&mut link).await {
+                        break ended;
+                    }
+                }
+                // boxed because it is rare and would make every writing task larger
+                StandbyEnd::Divided => break Box::pin(self.send_share(&mut link)).await,
+                StandbyEnd::Over(ended) => break ended,
             }
-            StandbyEnd::Over(ended) => ended,
         };
         let outbox = self.outbox();
         let orderly = ended == Ended::Local && !outbox.is_closed();
@@ -101,7 +109,7 @@ impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
         self.bundle.finish_task();
     }
 
-    fn outbox(&self) -> Arc<Outbox> {
+    pub(super) fn outbox(&self) -> Arc<Outbox> {
         Arc::clone(self.bundle.outbox())
     }
 
@@ -120,6 +128,9 @@ impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
             }
             if let Some(ended) = self.member.ended() {
                 return StandbyEnd::Over(ended);
+            }
+            if outbox.is_divided() {
+                return StandbyEnd::Divided;
             }
             if self.bundle.is_first(&self.member) {
                 return StandbyEnd::First;
@@ -161,7 +172,11 @@ impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
 
     /// Writes one message past the outbox, whose batches are sent on another link; true if the
     /// socket took it in time.
-    async fn say<W: LinkWrite>(&self, link: &mut W, message: &TransportMessage<'_>) -> bool {
+    pub(super) async fn say<W: LinkWrite>(
+        &self,
+        link: &mut W,
+        message: &TransportMessage<'_>,
+    ) -> bool {
         let Ok(mut content) = message.to_vec() else {
             return false;
         };

@@ -138,8 +138,8 @@ fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
     outbox.flush();
     outbox.close(7, begin + limit);
     let ended = runtime.block_on(writing.serve(&mut socket));
-    assert_eq!(ended, Ended::Local);
-    outbox.end(ended);
+    assert_eq!(ended, Some(Ended::Local));
+    outbox.end(Ended::Local);
     let said_close = socket.written.ends_with(&[0x03, 7]);
     (outbox.unsent(), said_close, begin.elapsed())
 }
@@ -211,8 +211,8 @@ fn a_close_takes_no_more_messages_and_leaves_none() {
     outbox.close(7, Instant::now() + Duration::from_secs(20));
     assert!(outbox.has_room(Priority::Data), "no sender waits for room");
     let ended = runtime.block_on(writing.serve(&mut socket));
-    assert_eq!(ended, Ended::Local);
-    outbox.end(ended);
+    assert_eq!(ended, Some(Ended::Local));
+    outbox.end(Ended::Local);
     let unsent = outbox.unsent();
     assert!(unsent.is_nothing(), "{unsent:?}");
     assert_eq!(socket.late, [Some(Refused::Closed); 3]);
@@ -298,7 +298,7 @@ fn a_close_waits_for_the_system_of_the_peer() {
             done.send(ended);
         });
         let ended = runtime.block_on(ended).expect("it ends");
-        assert_eq!(ended, Ended::Local);
+        assert_eq!(ended, Some(Ended::Local));
         let unsent = outbox.unsent();
         assert_eq!((unsent.messages, unsent.is_unconfirmed), (0, !reads));
         let read = reader.join().expect("no panic");

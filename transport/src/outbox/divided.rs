@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lanes that are divided among several links: each lane is sent on one link.
+//!
+//! The elected writer serves the links in turn, each with a write that does not wait. A link whose
+//! socket is full is left out until its task finds that the socket takes bytes again, so that it
+//! delays no other link. A connection with undivided lanes has none of this: its writer finds no
+//! socket of its own once the lanes are divided, and continues here.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use zonda_codec::{Priority, TransportMessage};
+
+use crate::sync::MutexGuard;
+
+use super::{
+    Action, Change, DirectSocket, Outbox, Signals, SpentPayloads,
+    election::WriteEnd,
+    signal,
+    transmit::Transmit,
+    writer::{Buffers, DrainedLanes, SocketWriter, drop_guarded},
+};
+
+/// State of one link that its task and the writer share.
+#[derive(Debug, Default)]
+pub(crate) struct LinkShare {
+    signals: Signals,
+    /// Set once bytes were written.
+    wrote: AtomicBool,
+}
+
+impl LinkShare {
+    /// Takes the signals for the link's task, or registers the task for the next one.
+    pub(crate) fn poll_signals(&self, context: &mut Context<'_>) -> Poll<u8> {
+        self.signals.poll(context)
+    }
+
+    /// Returns true if bytes were written on the link since the last call.
+    pub(crate) fn take_wrote(&self) -> bool {
+        self.wrote.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Link and its lanes, as bits.
+pub(crate) struct Division {
+    pub(crate) share: Arc<LinkShare>,
+    pub(crate) direct: DirectSocket,
+    pub(crate) lanes: u8,
+}
+
+/// Link that sends some of the lanes, as the writer sees it.
+#[derive(Debug)]
+pub(super) struct SendingLink {
+    share: Arc<LinkShare>,
+    direct: DirectSocket,
+    lanes: u8,
+    /// Batches under way: empty, but for one that a full socket has taken in part.
+    transmit: Transmit,
+    /// Set while the socket takes nothing more.
+    is_full: bool,
+}
+
+impl SendingLink {
+    fn new(division: Division) -> SendingLink {
+        let Division {
+            share,
+            direct,
+            lanes,
+        } = division;
+        SendingLink {
+            share,
+            direct,
+            lanes,
+            transmit: Transmit::default(),
+            is_full: false,
+        }
+    }
+
+    /// Leaves the link to its task until the socket takes bytes again.
+    fn wait(&mut self) {
+        self.is_full = true;
+        self.share.signals.raise(signal::HANDOVER);
+    }
+
+    /// Returns the bytes that the link's layers or its carrier keep.
+    pub(super) fn held(&self) -> usize {
+        self.direct.held()
+    }
+
+    /// Returns the bytes under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.transmit.bytes()
+    }
+
+    pub(super) fn shutdown(&self) {
+        self.direct.shutdown();
+    }
+}
+
+impl Outbox {
+    /// Returns true if the lanes can be divided: there is one for each priority, and senders write
+    /// by themselves.
+    pub(crate) fn can_divide(&self) -> bool {
+        self.has_direct && self.lanes.len() == Priority::ALL.len()
+    }
+
+    /// Returns true once the lanes are divided among links, which they stay.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.is_divided.load(Ordering::SeqCst)
+    }
+
+    /// Divides the lanes among these links. The first one has sent all lanes if they were not
+    /// divided before. What a link that is not among them has not sent goes back to its lanes.
+    ///
+    /// Frames of a lane that moves to another link may overtake those that are still under way. The
+    /// caller has to flush, with no lock held.
+    pub(crate) fn divide(&self, links: Vec<Division>) {
+        let mut writer = self.writer.lock();
+        let mut before = std::mem::take(&mut writer.links);
+        let sole = writer.direct.take().is_some();
+        for division in links {
+            let same = |link: &SendingLink| Arc::ptr_eq(&link.share, &division.share);
+            let mut link = match before.iter().position(same) {
+                Some(place) => before.swap_remove(place),
+                None => SendingLink::new(Division {
+                    share: Arc::clone(&division.share),
+                    direct: division.direct.clone(),
+                    lanes: 0,
+                }),
+            };
+            link.lanes = division.lanes;
+            if sole && writer.links.is_empty() {
+                link.transmit = std::mem::take(&mut writer.transmit);
+                if !link.transmit.is_empty() {
+                    link.wait();
+                }
+            }
+            writer.links.push(link);
+        }
+        // a lost link has taken a part of a batch at most, which another one sends from its start
+        let mut drained = DrainedLanes::default();
+        for mut gone in before {
+            gone.transmit.rewind();
+            self.put_back(&mut gone.transmit, &mut drained);
+        }
+        self.is_divided.store(true, Ordering::SeqCst);
+        self.election.apply(Change::Reset);
+        self.signals.raise(signal::DIVIDED);
+        drop(writer);
+    }
+
+    /// Writes like [`Outbox::write_elected`] where the lanes are divided.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_divided(
+        &self,
+        mut writer: MutexGuard<'_, SocketWriter>,
+    ) -> (Action, Option<SpentPayloads>) {
+        let SocketWriter { links, buffers, .. } = &mut *writer;
+        let end = match self.is_closed() || links.is_empty() {
+            true => WriteEnd::Ended,
+            false => {
+                let mut drained = DrainedLanes::default();
+                for link in links.iter_mut() {
+                    self.write_link(link, buffers, &mut drained);
+                }
+                self.tell_room(&mut drained);
+                WriteEnd::Done
+            }
+        };
+        let is_any_full = links.iter().any(|link| link.is_full);
+        let action = match self.finish(end) {
+            // some of what was queued waits for a socket
+            Action::Done if is_any_full => Action::Leave,
+            action => action,
+        };
+        (action, drop_guarded(writer))
+    }
+
+    /// Writes the lanes of a link until its socket is full or has all that is ready.
+    fn write_link(
+        &self,
+        link: &mut SendingLink,
+        buffers: &mut Buffers,
+        drained: &mut DrainedLanes,
+    ) {
+        while !link.is_full {
+            let all = self.gather(link.lanes, &mut link.transmit, buffers, drained);
+            if link.transmit.is_empty() {
+                return;
+            }
+            match link.direct.send(&link.transmit) {
+                Ok(count) => {
+                    link.share.wrote.store(true, Ordering::Relaxed);
+                    self.count_write(count, &self.counters.writes_direct);
+                    link.transmit.advance(count, buffers, &self.tallies);
+                    match link.transmit.is_empty() {
+                        true if all => return,
+                        true => continue,
+                        false => {}
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => link.share.signals.raise(signal::LOST),
+            }
+            self.put_back(&mut link.transmit, drained);
+            link.wait();
+        }
+    }
+
+    /// Continues with a link whose socket takes bytes again.
+    pub(crate) fn resume_link(&self, share: &Arc<LinkShare>) {
+        let mut writer = self.writer.lock();
+        let mut links = writer.links.iter_mut();
+        if let Some(link) = links.find(|link| Arc::ptr_eq(&link.share, share)) {
+            link.is_full = false;
+        }
+        drop(writer);
+        self.flush();
+    }
+
+    /// Queues a keep-alive for a link, and writes it; false if the link sends no lane.
+    pub(crate) fn keep_link_alive(&self, share: &Arc<LinkShare>) -> bool {
+        let writer = self.writer.lock();
+        let mut links = writer.links.iter();
+        let link = links.find(|link| Arc::ptr_eq(&link.share, share));
+        let lane = link.map_or(self.lanes.len(), |l| l.lanes.trailing_zeros() as usize);
+        drop(writer);
+        if lane >= self.lanes.len() {
+            return false;
+        }
+        self.lanes[lane].lock().trim();
+        self.enqueue_own(lane, &TransportMessage::KeepAlive);
+        self.flush();
+        true
+    }
+
+    /// Waits for at most `left`, on the sender's thread, until the link of a priority takes bytes,
+    /// and continues with it; false at once if no link sends the priority.
+    pub(super) fn wait_for_link(&self, priority: Priority, left: Duration) -> bool {
+        let lane = 1 << self.lane_index(priority);
+        let writer = self.writer.lock();
+        let mut links = writer.links.iter();
+        let link = links.find(|link| link.lanes & lane != 0);
+        let Some((share, direct)) = link.map(|l| (Arc::clone(&l.share), l.direct.clone())) else {
+            return false;
+        };
+        drop(writer);
+        if direct.wait_writable(left) {
+            self.resume_link(&share);
+        }
+        true
+    }
+
+    /// Returns true if a link has taken a part of a batch.
+    pub(super) fn has_links_under_way(&self) -> bool {
+        // a thread that has the lock is writing
+        let writer = self.writer.try_lock();
+        let is_under_way = |link: &SendingLink| !link.transmit.is_empty();
+        writer.is_none_or(|writer| writer.links.iter().any(is_under_way))
+    }
+
+    /// Returns the lanes that hold something which a socket may take, as bits.
+    pub(super) fn waiting_lanes(&self) -> u8 {
+        let ready = self.ready.load(Ordering::SeqCst);
+        if ready == 0 || !self.is_divided() {
+            return ready;
+        }
+        let writer = self.writer.lock();
+        let full = writer.links.iter().filter(|link| link.is_full);
+        full.fold(ready, |ready, link| ready & !link.lanes)
+    }
+
+    /// Raises signals again that a task took and another one has to handle.
+    pub(crate) fn raise_again(&self, flags: u8) {
+        self.signals.raise(flags);
+    }
+}
