@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // The version of zenoh-c whose interface this is, and the parts of it that are there. The part for
-// shared memory (`Z_FEATURE_SHARED_MEMORY`) is not.
+// shared memory (`Z_FEATURE_SHARED_MEMORY`) is not. With `ZONDA_GENERATION_A`, which a library of generation a wants, it is
+// the interface of zenoh-c 1.4 to 1.6.
 #pragma once
 
-#define ZENOH_C "1.9.0"
 #define ZENOH_C_MAJOR 1
+#ifdef ZONDA_GENERATION_A
+#define ZENOH_C "1.6.2"
+#define ZENOH_C_MINOR 6
+#define ZENOH_C_PATCH 2
+#else
+#define ZENOH_C "1.9.0"
 #define ZENOH_C_MINOR 9
 #define ZENOH_C_PATCH 0
+#endif
 #define ZENOH_C_TWEAK 0
 
 #define Z_FEATURE_UNSTABLE_API

@@ -321,18 +321,16 @@ const z_loaned_bytes_t *z_sample_payload(const z_loaned_sample_t *this_);
 z_loaned_bytes_t *z_sample_payload_mut(z_loaned_sample_t *this_);
 // Returns the reliability: 0 best effort, 1 reliable.
 z_reliability_t z_sample_reliability(const z_loaned_sample_t *this_);
-// Returns the source; null if it is not known.
-const z_source_info_t *z_sample_source_info(const z_loaned_sample_t *this_);
+// Lends the source; null if it is not known, but never with the interface of zenoh-c 1.4 to 1.6.
+const zonda_lent_source_t *z_sample_source_info(const z_loaned_sample_t *this_);
 // Moves a value that is lent for changes to another place.
 void z_sample_take_from_loaned(z_owned_sample_t *dst, z_loaned_sample_t *src);
 // Returns the timestamp; null if there is none.
 const z_timestamp_t *z_sample_timestamp(const z_loaned_sample_t *this_);
-// Returns the entity that published.
-z_entity_global_id_t z_source_info_id(const z_source_info_t *this_);
-// Makes the source of a message from its publisher and number.
-z_source_info_t z_source_info_new(const z_entity_global_id_t *source_id, uint32_t source_sn);
-// Returns the sequence number.
-uint32_t z_source_info_sn(const z_source_info_t *this_);
+// Returns the entity that published; all 0 if it is not known.
+z_entity_global_id_t z_source_info_id(const zonda_lent_source_t *this_);
+// Returns the sequence number; 0 if it is not known.
+uint32_t z_source_info_sn(const zonda_lent_source_t *this_);
 z_locality_t zc_locality_default(void);
 
 // ---- get, replies
@@ -469,8 +467,8 @@ void z_query_parameters(const z_loaned_query_t *this_, z_view_string_t *paramete
 const z_loaned_bytes_t *z_query_payload(const z_loaned_query_t *this_);
 // Lends the payload for changes; null if there is none.
 z_loaned_bytes_t *z_query_payload_mut(z_loaned_query_t *this_);
-// Returns the source; null if it is not known.
-const z_source_info_t *z_query_source_info(const z_loaned_query_t *this_);
+// Lends the source; null if it is not known, but never with the interface of zenoh-c 1.4 to 1.6.
+const zonda_lent_source_t *z_query_source_info(const z_loaned_query_t *this_);
 // Moves a value that is lent for changes to another place.
 void z_query_take_from_loaned(z_owned_query_t *dst, z_loaned_query_t *src);
 // Drops the value; the place is empty afterwards.

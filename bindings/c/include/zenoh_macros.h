@@ -8,6 +8,7 @@
 
 // Types that are moved and dropped.
 #define ZONDA_OWNED(X) \
+  ZONDA_OWNED_THEN(X) \
   X(z, bytes) \
   X(z, bytes_writer) \
   X(z, cancellation_token) \
@@ -66,6 +67,7 @@
 
 // Types that are lent.
 #define ZONDA_LOANED(X) \
+  ZONDA_OWNED_THEN(X) \
   X(z, bytes) \
   X(z, bytes_writer) \
   X(z, cancellation_token) \

@@ -164,7 +164,6 @@ typedef struct ZONDA_ALIGN(8) z_view_keyexpr_t { uint8_t _0[32]; } z_view_keyexp
 typedef struct z_id_t { uint8_t id[16]; } z_id_t;
 typedef struct ZONDA_ALIGN(8) z_timestamp_t { uint8_t _0[24]; } z_timestamp_t;
 typedef struct ZONDA_ALIGN(4) z_entity_global_id_t { uint8_t _0[20]; } z_entity_global_id_t;
-typedef struct ZONDA_ALIGN(4) z_source_info_t { uint8_t _0[24]; } z_source_info_t;
 typedef struct ZONDA_ALIGN(8) z_bytes_reader_t { uint8_t _0[24]; } z_bytes_reader_t;
 typedef struct ZONDA_ALIGN(8) z_bytes_slice_iterator_t { uint8_t _0[24]; } z_bytes_slice_iterator_t;
 typedef struct ZONDA_ALIGN(8) ze_deserializer_t { uint8_t _0[24]; } ze_deserializer_t;
@@ -185,6 +184,12 @@ typedef struct ze_miss_t {
   z_entity_global_id_t source;
   uint32_t nb;
 } ze_miss_t;
+// ---- what differs between releases of zenoh-c
+#ifdef ZONDA_GENERATION_A
+#include "zenoh_generation_a.h"
+#else
+#include "zenoh_generation_b.h"
+#endif
 // ---- closures: a context, a function that gets a value and the context, a function that drops the
 // context after the last call. The library calls them on threads of its own.
 typedef struct z_owned_closure_hello_t {
@@ -401,10 +406,10 @@ typedef struct z_get_options_t {
   z_locality_t allowed_destination;
   z_reply_keyexpr_t accept_replies;
   z_priority_t priority;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
   uint64_t timeout_ms;
-  z_moved_cancellation_token_t *cancellation_token;
+  ZONDA_TOKEN_OPTION
 } z_get_options_t;
 typedef struct z_info_links_options_t {
   z_moved_transport_t *transport;
@@ -417,7 +422,7 @@ typedef struct z_liveliness_token_options_t {
 } z_liveliness_token_options_t;
 typedef struct z_liveliness_get_options_t {
   uint64_t timeout_ms;
-  z_moved_cancellation_token_t *cancellation_token;
+  ZONDA_TOKEN_OPTION
 } z_liveliness_get_options_t;
 typedef struct z_open_options_t {
   uint8_t _dummy;
@@ -428,7 +433,7 @@ typedef struct z_publisher_delete_options_t {
 typedef struct z_publisher_put_options_t {
   z_moved_encoding_t *encoding;
   const z_timestamp_t *timestamp;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
 } z_publisher_put_options_t;
 typedef struct z_put_options_t {
@@ -439,15 +444,15 @@ typedef struct z_put_options_t {
   z_timestamp_t *timestamp;
   z_reliability_t reliability;
   z_locality_t allowed_destination;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
 } z_put_options_t;
 typedef struct z_querier_get_options_t {
   z_moved_bytes_t *payload;
   z_moved_encoding_t *encoding;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
-  z_moved_cancellation_token_t *cancellation_token;
+  ZONDA_TOKEN_OPTION
 } z_querier_get_options_t;
 typedef struct z_query_reply_options_t {
   z_moved_encoding_t *encoding;
@@ -455,7 +460,7 @@ typedef struct z_query_reply_options_t {
   z_priority_t priority;
   bool is_express;
   z_timestamp_t *timestamp;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
 } z_query_reply_options_t;
 typedef struct z_query_reply_del_options_t {
@@ -463,7 +468,7 @@ typedef struct z_query_reply_del_options_t {
   z_priority_t priority;
   bool is_express;
   z_timestamp_t *timestamp;
-  const z_source_info_t *source_info;
+  zonda_given_source_t *source_info;
   z_moved_bytes_t *attachment;
 } z_query_reply_del_options_t;
 typedef struct z_query_reply_err_options_t {

@@ -15,13 +15,13 @@ use crate::bytes::OwnedBytes;
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, INVALID, OrFail, Required, answer};
 use crate::encoding::OwnedEncoding;
-use crate::generation::TokenOption;
+use crate::generation::{SourceOption, TokenOption};
 use crate::keys::Key;
 use crate::place::{Loan, Moved, Out, fill, lent, lent_mut, mechanical, place, taken};
 use crate::qos::{BLOCK, CONSOLIDATION_AUTO, MATCHING_REPLIES, PRIORITY_DATA};
 use crate::sample::OwnedSample;
 use crate::text::{CText, Start, utf8};
-use crate::values::{EntityGlobalId, SourceInfo};
+use crate::values::EntityGlobalId;
 
 place!(
     /// A reply: a sample, or an error.
@@ -159,7 +159,7 @@ pub struct GetOptions<'a> {
     pub allowed_destination: c_int,
     pub accept_replies: c_int,
     pub priority: c_int,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
     /// The time to wait for, in milliseconds; 0 for that of the configuration.
     pub timeout_ms: u64,
@@ -183,7 +183,7 @@ impl GetOptions<'_> {
         Matter {
             payload: taken(self.payload.take()),
             encoding: taken(self.encoding.take()),
-            source: self.source.and_then(SourceInfo::inner),
+            source: self.source.take(),
             attachment: taken(self.attachment.take()),
             token: self.token.take(),
         }
@@ -236,7 +236,7 @@ pub extern "C" fn z_get_options_default(this: Out<'_, GetOptions<'static>>) {
         allowed_destination: 0,
         accept_replies: MATCHING_REPLIES,
         priority: PRIORITY_DATA,
-        source: None,
+        source: SourceOption::NONE,
         attachment: None,
         timeout_ms: 0,
         token: TokenOption::default(),

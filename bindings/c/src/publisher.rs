@@ -11,11 +11,12 @@ use zonda::{Session, Wait};
 
 use crate::bytes;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
+use crate::generation::SourceOption;
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{Loan, Moved, Out, fill, given, lent, mechanical, place, taken, write};
 use crate::qos::{self, DROP, PRIORITY_DATA, RELIABLE};
 use crate::query::ending;
-use crate::values::{EntityGlobalId, SourceInfo, Timestamp};
+use crate::values::{EntityGlobalId, Timestamp};
 
 place!(
     /// A declared publisher.
@@ -45,7 +46,7 @@ pub struct PutOptions<'a> {
     timestamp: Option<&'a Timestamp>,
     reliability: c_int,
     allowed_destination: c_int,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
 }
 const _: () = assert!(size_of::<PutOptions<'_>>() == 56);
@@ -61,7 +62,7 @@ pub extern "C" fn z_put_options_default(this: Out<'_, PutOptions<'static>>) {
         timestamp: None,
         reliability: RELIABLE,
         allowed_destination: 0,
-        source: None,
+        source: SourceOption::NONE,
         attachment: None,
     };
     fill(this, defaults);
@@ -82,13 +83,14 @@ pub extern "C" fn z_put(
             (
                 taken(options.encoding.take()),
                 taken(options.attachment.take()),
+                options.source.take(),
                 options,
             )
         });
         let session = lent(session).required("session")?;
         let key = lent(key).required("key_expr")?;
         let mut put = session.put(key.borrowed(), ZBytes::from(payload.required("payload")?));
-        if let Some((encoding, attachment, options)) = given {
+        if let Some((encoding, attachment, source, options)) = given {
             put = put
                 .congestion_control(qos::congestion_control(options.congestion_control))
                 .priority(qos::priority(options.priority))
@@ -97,7 +99,7 @@ pub extern "C" fn z_put(
                 .allowed_destination(qos::locality(options.allowed_destination));
             given!(put: encoding = encoding, attachment = attachment.map(ZBytes::from),
                 timestamp = options.timestamp.and_then(Timestamp::inner),
-                source_info = options.source.and_then(SourceInfo::inner));
+                source_info = source);
         }
         put.wait().or_fail(GENERIC)
     })
@@ -228,7 +230,7 @@ pub extern "C" fn z_declare_publisher(
 pub struct PublisherPutOptions<'a> {
     encoding: Moved<'a, Encoding>,
     timestamp: Option<&'a Timestamp>,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
 }
 const _: () = assert!(size_of::<PublisherPutOptions<'_>>() == 32);
@@ -247,7 +249,7 @@ impl PublisherPutOptions<'_> {
     pub const DEFAULT: PublisherPutOptions<'static> = PublisherPutOptions {
         encoding: None,
         timestamp: None,
-        source: None,
+        source: SourceOption::NONE,
         attachment: None,
     };
 
@@ -258,7 +260,7 @@ impl PublisherPutOptions<'_> {
             encoding: taken(self.encoding.take()),
             attachment: taken(self.attachment.take()).map(ZBytes::from),
             timestamp: self.timestamp.and_then(Timestamp::inner),
-            source_info: self.source.and_then(SourceInfo::inner),
+            source_info: self.source.take(),
         }
     }
 }

@@ -10,7 +10,7 @@ use zonda::query::Querier;
 use zonda::{Session, Wait};
 
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
-use crate::generation::TokenOption;
+use crate::generation::{SourceOption, TokenOption};
 use crate::get::{
     Consolidation, Matter, OwnedClosureReply, caller, parameters_of, with_manner, with_matter,
 };
@@ -19,7 +19,7 @@ use crate::place::{Loan, Moved, Out, fill, lent, mechanical, place, taken, write
 use crate::qos::{BLOCK, MATCHING_REPLIES, PRIORITY_DATA};
 use crate::query::ending;
 use crate::text::{CText, Start};
-use crate::values::{EntityGlobalId, SourceInfo};
+use crate::values::EntityGlobalId;
 
 place!(
     /// A querier.
@@ -101,7 +101,7 @@ pub extern "C" fn z_declare_querier(
 pub struct QuerierGetOptions<'a> {
     payload: Moved<'a, Bytes>,
     encoding: Moved<'a, Encoding>,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
     token: TokenOption<'a>,
 }
@@ -113,7 +113,7 @@ impl QuerierGetOptions<'_> {
         Matter {
             payload: taken(self.payload.take()),
             encoding: taken(self.encoding.take()),
-            source: self.source.and_then(SourceInfo::inner),
+            source: self.source.take(),
             attachment: taken(self.attachment.take()),
             token: self.token.take(),
         }

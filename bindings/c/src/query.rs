@@ -14,6 +14,7 @@ use crate::bytes::{OwnedBytes, payload_of};
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::encoding::OwnedEncoding;
+use crate::generation::{SourceLoan, SourceOption, lend_source};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{
     Loan, Moved, Out, fill, given, lent, lent_mut, mechanical, place, taken, write,
@@ -128,10 +129,10 @@ pub extern "C" fn z_query_encoding(this: Loan<'_, Query>) -> Option<&OwnedEncodi
     Some(&shared(this)?.encoding).filter(|encoding| encoding.is_some())
 }
 
-/// Returns the source; null if it is not known.
+/// Lends the source.
 #[unsafe(no_mangle)]
-pub extern "C" fn z_query_source_info(this: Loan<'_, Query>) -> Option<&SourceInfo> {
-    shared(this)?.source.as_ref()
+pub extern "C" fn z_query_source_info(this: Loan<'_, Query>) -> Option<&SourceLoan> {
+    lend_source(&shared(this)?.source)
 }
 
 /// Returns the keys that replies may have: 0 any, 1 those that intersect the query's.
@@ -151,7 +152,7 @@ pub struct ReplyOptions<'a> {
     _priority: c_int,
     express: bool,
     timestamp: Option<&'a Timestamp>,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
 }
 const _: () = assert!(size_of::<ReplyOptions<'_>>() == 48);
@@ -165,7 +166,7 @@ pub extern "C" fn z_query_reply_options_default(this: Out<'_, ReplyOptions<'stat
         _priority: PRIORITY_DATA,
         express: false,
         timestamp: None,
-        source: None,
+        source: SourceOption::NONE,
         attachment: None,
     };
     fill(this, defaults);
@@ -185,17 +186,18 @@ pub extern "C" fn z_query_reply(
             (
                 taken(options.encoding.take()),
                 taken(options.attachment.take()),
+                options.source.take(),
                 options,
             )
         });
         let key = lent(key).required("key_expr")?;
         let query = &shared(this).required("query")?.query;
         let mut reply = query.reply(key.borrowed(), ZBytes::from(payload.required("payload")?));
-        if let Some((encoding, attachment, options)) = given {
+        if let Some((encoding, attachment, source, options)) = given {
             reply = reply.express(options.express);
             given!(reply: encoding = encoding, attachment = attachment.map(ZBytes::from),
                 timestamp = options.timestamp.and_then(Timestamp::inner),
-                source_info = options.source.and_then(SourceInfo::inner));
+                source_info = source);
         }
         reply.wait().or_fail(GENERIC)
     })
@@ -208,7 +210,7 @@ pub struct ReplyDelOptions<'a> {
     _priority: c_int,
     express: bool,
     timestamp: Option<&'a Timestamp>,
-    source: Option<&'a SourceInfo>,
+    source: SourceOption<'a>,
     attachment: Moved<'a, Bytes>,
 }
 const _: () = assert!(size_of::<ReplyDelOptions<'_>>() == 40);
@@ -221,7 +223,7 @@ pub extern "C" fn z_query_reply_del_options_default(this: Out<'_, ReplyDelOption
         _priority: PRIORITY_DATA,
         express: false,
         timestamp: None,
-        source: None,
+        source: SourceOption::NONE,
         attachment: None,
     };
     fill(this, defaults);
@@ -235,15 +237,21 @@ pub extern "C" fn z_query_reply_del(
     options: Option<&mut ReplyDelOptions<'_>>,
 ) -> Code {
     answer(|| {
-        let given = options.map(|options| (taken(options.attachment.take()), options));
+        let given = options.map(|options| {
+            (
+                taken(options.attachment.take()),
+                options.source.take(),
+                options,
+            )
+        });
         let key = lent(key).required("key_expr")?;
         let query = &shared(this).required("query")?.query;
         let mut reply = query.reply_del(key.borrowed());
-        if let Some((attachment, options)) = given {
+        if let Some((attachment, source, options)) = given {
             reply = reply.express(options.express);
             given!(reply: attachment = attachment.map(ZBytes::from),
                 timestamp = options.timestamp.and_then(Timestamp::inner),
-                source_info = options.source.and_then(SourceInfo::inner));
+                source_info = source);
         }
         reply.wait().or_fail(GENERIC)
     })

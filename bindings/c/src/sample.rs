@@ -11,6 +11,7 @@ use zonda::qos::Reliability;
 
 use crate::bytes::OwnedBytes;
 use crate::encoding::OwnedEncoding;
+use crate::generation::{SourceLoan, lend_source};
 use crate::keys::{Key, OwnedKeyExpr};
 use crate::place::{Loan, Moved, lent, lent_mut, mechanical, place};
 use crate::qos::{congestion_number, kind_number};
@@ -131,10 +132,10 @@ pub extern "C" fn z_sample_timestamp(this: Loan<'_, Sample>) -> Option<&Timestam
     lent(this)?.timestamp.as_ref()
 }
 
-/// Returns the source; null if it is not known.
+/// Lends the source.
 #[unsafe(no_mangle)]
-pub extern "C" fn z_sample_source_info(this: Loan<'_, Sample>) -> Option<&SourceInfo> {
-    lent(this)?.source.as_ref()
+pub extern "C" fn z_sample_source_info(this: Loan<'_, Sample>) -> Option<&SourceLoan> {
+    lend_source(&lent(this)?.source)
 }
 
 /// Returns the service of a sample that C lends.

@@ -88,8 +88,8 @@ impl From<zonda::session::EntityGlobalId> for EntityGlobalId {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct SourceInfo {
-    id: EntityGlobalId,
-    number: u32,
+    pub id: EntityGlobalId,
+    pub number: u32,
 }
 const _: () = assert!(size_of::<SourceInfo>() == 24);
 
@@ -121,27 +121,6 @@ pub extern "C" fn z_entity_global_id_eid(this: Option<&EntityGlobalId>) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn z_entity_global_id_zid(this: Option<&EntityGlobalId>) -> Id {
     this.map_or_else(Id::default, |id| id.zid)
-}
-
-/// Makes the source of a message from its publisher and number.
-#[unsafe(no_mangle)]
-pub extern "C" fn z_source_info_new(id: Option<&EntityGlobalId>, number: u32) -> SourceInfo {
-    SourceInfo {
-        id: id.copied().unwrap_or_default(),
-        number,
-    }
-}
-
-/// Returns the entity that published.
-#[unsafe(no_mangle)]
-pub extern "C" fn z_source_info_id(this: Option<&SourceInfo>) -> EntityGlobalId {
-    this.map_or_else(EntityGlobalId::default, |source| source.id)
-}
-
-/// Returns the sequence number.
-#[unsafe(no_mangle)]
-pub extern "C" fn z_source_info_sn(this: Option<&SourceInfo>) -> u32 {
-    this.map_or(0, |source| source.number)
 }
 
 /// Returns the time, in the units of NTP: seconds in the upper half, fractions in the lower.

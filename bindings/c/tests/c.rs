@@ -6,6 +6,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Argument of the compiler for the generation that the library has, and its header.
+#[cfg(feature = "generation-a")]
+const GENERATION: [&str; 2] = ["-DZONDA_GENERATION_A", "zenoh_generation_a.h"];
+#[cfg(not(feature = "generation-a"))]
+const GENERATION: [&str; 2] = ["-UZONDA_GENERATION_A", "zenoh_generation_b.h"];
+
 /// Returns the library, which is beside this program or a folder above.
 fn library() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");
@@ -39,6 +45,7 @@ fn compile(source: &Path, name: &str) -> PathBuf {
             "-Werror",
             "-g",
             "-Wl,-z,now",
+            GENERATION[0],
             "-I",
         ])
         .arg(crate_folder().join("include"))
@@ -80,15 +87,16 @@ fn passes(name: &str) {
 
 /// Returns the functions that the headers declare.
 fn declared() -> BTreeSet<String> {
-    let header = std::fs::read_to_string(crate_folder().join("include/zenoh_functions.h"));
-    let header = header.expect("the header is there");
-    let lines = header
+    let read = |name: &str| std::fs::read_to_string(crate_folder().join("include").join(name));
+    let headers = ["zenoh_functions.h", GENERATION[1]].map(|name| read(name).expect("it is there"));
+    let headers = headers.concat();
+    let lines = headers
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"));
     let names = lines.filter_map(|line| {
         let (before, _) = line.split_once('(')?;
         let name = before.rsplit([' ', '*']).next()?;
-        (name.starts_with('z') && !line.starts_with(' ')).then(|| name.to_owned())
+        (name.starts_with('z') && !line.starts_with([' ', '#'])).then(|| name.to_owned())
     });
     names.collect()
 }
@@ -165,6 +173,11 @@ fn values_keep_their_rules() {
 #[test]
 fn sessions_exchange_what_they_promise() {
     passes("sessions");
+}
+
+#[test]
+fn sources_have_the_form_of_the_generation() {
+    passes("source");
 }
 
 #[test]
