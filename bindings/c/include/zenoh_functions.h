@@ -1340,7 +1340,7 @@ const z_loaned_link_t *z_link_loan(const z_owned_link_t *this_);
 z_loaned_link_t *z_link_loan_mut(z_owned_link_t *this_);
 // Returns the largest size of a batch.
 uint16_t z_link_mtu(const z_loaned_link_t *link);
-// Returns false: no link is for some priorities only.
+// Writes the first and the last priority that the link is for; returns false if it is for all.
 bool z_link_priorities(const z_loaned_link_t *link, uint8_t *min_out, uint8_t *max_out);
 // Writes the reliability of the link; returns false if it has none of its own.
 bool z_link_reliability(const z_loaned_link_t *link, z_reliability_t *reliability_out);

@@ -10,7 +10,9 @@
 extern "C" {
 #endif
 
-ZONDA_PLACE(z, source_info, 4, 32);
+typedef struct ZONDA_ALIGN(4) z_owned_source_info_t { uint8_t _0[32]; } z_owned_source_info_t;
+typedef struct ZONDA_ALIGN(4) z_loaned_source_info_t { uint8_t _0[32]; } z_loaned_source_info_t;
+typedef struct z_moved_source_info_t { z_owned_source_info_t _this; } z_moved_source_info_t;
 
 // The source that a sample and a query lend.
 typedef z_loaned_source_info_t zonda_lent_source_t;
