@@ -4,12 +4,11 @@
 
 use std::ptr;
 
-use bytes::Bytes;
 use zonda::bytes::Encoding;
 
 use crate::code::{Code, Failure, INVALID, answer, shielded};
 use crate::place::{Loan, Moved, Out, fill, lent, mechanical, place, write};
-use crate::text::{CText, OwnedString, Start};
+use crate::text::{self, CText, OwnedString, Start};
 
 place!(
     /// An encoding: the number of a format, and a schema.
@@ -94,9 +93,7 @@ fn set_schema(encoding: Moved<'_, Encoding>, schema: &[u8]) -> Result<(), Failur
 /// Writes an encoding as text.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_encoding_to_string(this: Loan<'_, Encoding>, text: Out<'_, OwnedString>) {
-    shielded((), || {
-        fill(text, Some(Bytes::from(encoding(this).to_string())));
-    });
+    text::show(text, Some(encoding(this)));
 }
 
 /// Returns true if both encodings are the same.

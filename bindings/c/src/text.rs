@@ -4,12 +4,13 @@
 //! `z_owned_string_t` and `z_owned_slice_t`.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::slice;
 
 use bytes::Bytes;
 
-use crate::code::{Failure, INVALID, NOT_UTF8};
+use crate::code::{Failure, INVALID, NOT_UTF8, shielded};
 use crate::place::{Out, fill, place};
 
 place!(
@@ -134,6 +135,13 @@ pub fn outliving_text(text: &str) -> &'static str {
 /// Writes a view of bytes to a place.
 pub fn view(place: Out<'_, Option<Bytes>>, bytes: &[u8]) {
     fill(place, Some(Bytes::from_static(outliving(bytes))));
+}
+
+/// Writes the text by which a value is shown to a place; the empty state if there is no value.
+pub fn show(place: Out<'_, OwnedString>, value: Option<impl Display>) {
+    shielded((), || {
+        fill(place, value.map(|value| Bytes::from(value.to_string())));
+    });
 }
 
 /// A function that frees what C gave: `(data, context)`.

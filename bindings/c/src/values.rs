@@ -3,14 +3,13 @@
 //! Plain values: ids, timestamps, sources. Each has the size of the header, as the calling convention
 //! depends on it.
 
-use bytes::Bytes;
 use zonda::Session;
 use zonda::config::ZenohId;
 use zonda::time::Ntp64;
 
-use crate::code::{Code, Required, answer, shielded};
+use crate::code::{Code, Required, answer};
 use crate::place::{Loan, Out, fill, lent};
-use crate::text::OwnedString;
+use crate::text::{self, OwnedString};
 
 /// An id of a node: 16 bytes, the lowest first; all 0 if there is none.
 #[repr(C)]
@@ -148,8 +147,5 @@ pub extern "C" fn z_timestamp_new(this: Out<'_, Timestamp>, session: Loan<'_, Se
 /// Writes the id as hexadecimal digits.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_id_to_string(id: Option<&Id>, text: Out<'_, OwnedString>) {
-    shielded((), || {
-        let digits = id.and_then(Id::zid).map(|id| id.to_string());
-        fill(text, digits.map(Bytes::from));
-    });
+    text::show(text, id.and_then(Id::zid));
 }

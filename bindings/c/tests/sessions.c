@@ -48,7 +48,7 @@ static void open_session(z_owned_session_t *session, const char *option, int por
     char endpoint[64];
     z_owned_config_t config;
     CHECK(z_config_default(&config) == Z_OK);
-    snprintf(endpoint, sizeof endpoint, "[\"tcp/127.0.0.1:%d\"]", port);
+    snprintf(endpoint, sizeof endpoint, "[\"tcp/127.0.0.1:%d?prio=1-7;rel=1\"]", port);
     CHECK(zc_config_insert_json5(z_loan_mut(config), "listen/endpoints", "[]") == Z_OK);
     CHECK(zc_config_insert_json5(z_loan_mut(config), option, endpoint) == Z_OK);
     CHECK(zc_config_insert_json5(z_loan_mut(config), "scouting/multicast/enabled", "false") == Z_OK);
@@ -424,6 +424,10 @@ static void take_link(z_loaned_link_t *link, void *context) {
     z_link_dst(link, &text);
     CHECK(strncmp(z_string_data(z_loan(text)), "tcp/127.0.0.1", 13) == 0);
     CHECK(z_link_is_streamed(link) && z_link_mtu(link) > 0);
+    uint8_t first = 0, last = 0;
+    z_reliability_t reliability;
+    CHECK(z_link_priorities(link, &first, &last) && first == 1 && last == 7);
+    CHECK(z_link_reliability(link, &reliability) && reliability == Z_RELIABILITY_RELIABLE);
     z_drop(z_move(text));
     ++*(atomic_int *)context;
 }

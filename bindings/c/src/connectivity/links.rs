@@ -4,19 +4,18 @@
 
 use std::ffi::c_int;
 
-use bytes::Bytes;
 use zonda::qos::Reliability;
 use zonda::session::EventsListener;
 use zonda::{Session, Wait};
 
 use super::transports::Transport;
 use crate::closure::closure;
-use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer, shielded};
+use crate::code::{Code, Failure, GENERIC, OrFail, Required, answer};
 use crate::place::{Loan, Moved, Out, fill, lent, lent_mut, mechanical, place, taken, write};
 use crate::qos::{RELIABLE, kind_number};
 use crate::query::ending;
 use crate::strings::OwnedStringArray;
-use crate::text::OwnedString;
+use crate::text::{self, OwnedString};
 use crate::values::Id;
 
 place!(
@@ -55,23 +54,13 @@ pub extern "C" fn z_link_zid(link: Link<'_>) -> Id {
 /// Writes the address of this end.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_link_src(link: Link<'_>, text: Out<'_, OwnedString>) {
-    shielded((), || {
-        fill(
-            text,
-            lent(link).map(|link| Bytes::from(link.src().to_string())),
-        );
-    });
+    text::show(text, lent(link).map(|link| link.src()));
 }
 
 /// Writes the address of the other end.
 #[unsafe(no_mangle)]
 pub extern "C" fn z_link_dst(link: Link<'_>, text: Out<'_, OwnedString>) {
-    shielded((), || {
-        fill(
-            text,
-            lent(link).map(|link| Bytes::from(link.dst().to_string())),
-        );
-    });
+    text::show(text, lent(link).map(|link| link.dst()));
 }
 
 /// Writes the multicast group, empty for links to one node: so far, all are.
@@ -104,10 +93,17 @@ pub extern "C" fn z_link_is_streamed(link: Link<'_>) -> bool {
     lent(link).is_some_and(|link| link.is_streamed())
 }
 
-/// Returns false: no link is for some priorities only.
+/// Writes the first and the last priority that the link is for; returns false if it is for all.
 #[unsafe(no_mangle)]
-pub extern "C" fn z_link_priorities(_link: Link<'_>, _min: Out<'_, u8>, _max: Out<'_, u8>) -> bool {
-    false
+pub extern "C" fn z_link_priorities(link: Link<'_>, min: Out<'_, u8>, max: Out<'_, u8>) -> bool {
+    match lent(link).and_then(|link| link.priorities()) {
+        Some((first, last)) => {
+            fill(min, first);
+            fill(max, last);
+            true
+        }
+        None => false,
+    }
 }
 
 /// Writes the reliability of the link; returns false if it has none of its own.
