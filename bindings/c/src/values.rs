@@ -85,7 +85,7 @@ impl From<zonda::session::EntityGlobalId> for EntityGlobalId {
 
 /// The source of a sample: the entity and its own count of its messages.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct SourceInfo {
     pub id: EntityGlobalId,
     pub number: u32,
