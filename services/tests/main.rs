@@ -5,6 +5,7 @@
 mod access;
 mod browser;
 mod events;
+mod figures;
 mod hostile;
 mod http;
 mod http2;

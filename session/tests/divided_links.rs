@@ -185,7 +185,11 @@ fn a_link_that_is_stopped_stops_no_other() {
     // more than the sockets on the way take
     let mut taken = 0;
     for _ in 0..2_000 {
-        let outcome = publisher.put(vec![7; 50_000]).wait().expect("open");
+        let outcome = publisher
+            .put(vec![7; 50_000])
+            .outcome()
+            .wait()
+            .expect("open");
         taken += usize::from(!matches!(outcome, Outcome::Dropped { .. }));
     }
     assert!(taken < 2_000, "the link is not stopped");

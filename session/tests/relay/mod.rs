@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
+#![allow(dead_code, reason = "no test program uses all of it")]
+
 //! A connection that can be cut.
 
 use std::io::{Read, Write};

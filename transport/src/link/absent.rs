@@ -37,6 +37,10 @@ pub(super) fn check(_endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Err(absent())
 }
 
+pub(super) fn try_device(_endpoint: &Endpoint) -> Result<(), LinkFailure> {
+    Err(absent().into())
+}
+
 pub(super) fn examine(
     _settings: &TlsSettings,
     _purpose: EndpointUse,
