@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Admission with few places, and the choice between two connections with one id.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zonda::session::LossKind;
 use zonda::{Config, Session, Wait};
@@ -9,7 +9,7 @@ use zonda_codec::transport::reason;
 use zonda_transport::protocol::handshake::HandshakeError;
 
 use crate::ending::{loss, subscriber_of};
-use crate::scene::{Hand, address, events, listening, next, until};
+use crate::scene::{Hand, address, endpoint, events, listening, next, until};
 
 const QUITE_A_WHILE: Duration = Duration::from_secs(60);
 
@@ -40,6 +40,26 @@ fn subscribing(session: &Session, key: &str) -> Hand {
         status.matching()
     });
     hand
+}
+
+/// Idle clients for which there is no room evict each other. Each of them connected again at once,
+/// hundreds of times a second.
+#[test]
+fn idle_clients_over_the_limit_connect_again_slowly() {
+    let session = listening(Config::router().with("transport/unicast/max_sessions", "1"));
+    let events = events(&session);
+    let open = || {
+        let config = Config::client([endpoint(&session)]);
+        let config = config.with("scouting/multicast/enabled", "false");
+        zonda::open(config).wait().expect("it opens")
+    };
+    let _clients = [open(), open()];
+    let end = Instant::now() + Duration::from_secs(3);
+    let mut connected = 0;
+    while let Some(event) = events.recv_deadline(end).expect("the session is open") {
+        connected += u32::from(event.name() == "connected");
+    }
+    assert!((3..20).contains(&connected), "{connected} connections");
 }
 
 /// A thousand idle sessions kept every other client out without limit.

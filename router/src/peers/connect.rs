@@ -128,8 +128,11 @@ async fn keep_connected(shared: Arc<Shared>, upkeep: Arc<Upkeep>, mut face: Opti
             }
             failures.lose();
             rejoin::stay_away(&shared).await;
-            if since.elapsed() >= SETTLED {
-                pauses.backoff.reset();
+            if let Some(wait) = pauses.after_loss(&shared, since.elapsed()) {
+                notes::note_retry(&shared, endpoints, Some(wait));
+                shared
+                    .pause_unless(wait, || is_over(&shared, &upkeep))
+                    .await;
             }
         }
         // one attempt at each endpoint
@@ -275,6 +278,8 @@ struct Pauses<'e> {
     endpoints: &'e [Endpoint],
     retry: Retry,
     backoff: Backoff,
+    /// True if the last connection was lost as soon as it stood.
+    was_brief: bool,
 }
 
 impl Pauses<'_> {
@@ -284,7 +289,19 @@ impl Pauses<'_> {
             endpoints,
             retry,
             backoff: backoff_any(retry, endpoints),
+            was_brief: false,
         }
+    }
+
+    /// Returns the pause after the loss of a connection, by the time that it lasted: none, unless
+    /// brief ones follow each other, as with a neighbour that has no room for this node.
+    fn after_loss(&mut self, shared: &Shared, lasted: Duration) -> Option<Duration> {
+        let is_brief = lasted < SETTLED;
+        if !is_brief {
+            self.backoff.reset();
+        }
+        let was_brief = std::mem::replace(&mut self.was_brief, is_brief);
+        (is_brief && was_brief).then(|| self.current(shared).next_wait_apart())
     }
 
     /// Returns true once a reload has changed them.
