@@ -281,6 +281,26 @@ impl<'a> SessionInfo<'a> {
         self.session().node().metrics()
     }
 
+    /// Returns the counts of messages that filters have dropped or denied, by direction and kind or by
+    /// rule: a part of [`metrics`](Self::metrics) that takes no time for each link.
+    ///
+    /// # Blocking
+    /// For the node's lock, once.
+    ///
+    /// ```
+    /// use zonda::{Config, Wait};
+    ///
+    /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// for sample in session.info().filter_metrics() {
+    ///     println!("{} {}", sample.metric().name, sample.value());
+    /// }
+    /// # session.close().wait()?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn filter_metrics(&self) -> Vec<Sample> {
+        self.session().node().filter_metrics()
+    }
+
     /// Returns the nodes that connected to this session and were turned away: their number for each
     /// kind of reason, and the last one.
     pub fn turned_away(&self) -> Vec<TurnedAway> {

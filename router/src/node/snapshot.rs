@@ -166,6 +166,20 @@ impl Node {
         }
     }
 
+    /// Returns the counts of messages that filters have dropped or denied, which are a part of
+    /// [`metrics`](Self::metrics).
+    ///
+    /// # Blocking
+    /// Takes the node's lock once.
+    #[must_use]
+    pub fn filter_metrics(&self) -> Vec<Sample> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let filters = self.shared.state.lock().filters.clone();
+        filters.samples()
+    }
+
     /// Returns the present counts and states. The node must not be forked.
     pub(crate) fn snapshot(&self) -> Snapshot {
         // a statement of its own: a lock within the next expression is held up to its end

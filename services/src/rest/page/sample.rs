@@ -19,7 +19,6 @@ pub(in crate::rest) fn sampler(session: Session) -> Sampler {
     let began = Instant::now();
     Box::new(move || {
         let info = session.info();
-        let samples = info.metrics();
         let mut links: Vec<Link> = info.links().into_iter().collect();
         let left_out = links.len().saturating_sub(LINKS_MAX);
         if left_out > 0 {
@@ -32,7 +31,7 @@ pub(in crate::rest) fn sampler(session: Session) -> Sampler {
             "at_ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             "links": links,
             "links_left_out": left_out,
-            "drops": drops(&samples),
+            "drops": drops(&info.filter_metrics()),
         })
         .to_string()
     })
