@@ -194,6 +194,12 @@ fn a_check_finds_a_certificate_of_a_plugin_that_is_not_there() {
 }
 
 /// Runs `--check-config` with these arguments; returns all that it prints, and its exit code.
+#[cfg(any(
+    feature = "tls",
+    feature = "serial",
+    feature = "storage",
+    feature = "http"
+))]
 fn check(arguments: &[&str]) -> (String, Option<i32>) {
     let mut check = Daemon::start(&[arguments, &["--check-config"]].concat());
     let code = check.0.wait().expect("our child").code();
@@ -205,6 +211,12 @@ fn check(arguments: &[&str]) -> (String, Option<i32>) {
 
 /// Starts a daemon that cannot start, and checks its configuration: both end with this code and the
 /// same errors.
+#[cfg(any(
+    feature = "tls",
+    feature = "serial",
+    feature = "storage",
+    feature = "http"
+))]
 fn check_and_start(arguments: &[&str], code: i32) {
     let errors = |told: &str| -> Vec<String> {
         let is_told = |line: &&str| line.starts_with("error") || line.starts_with("hint: ");
