@@ -152,6 +152,75 @@ macro_rules! entity {
     };
 }
 
+/// Defines the class of an entity without a handler.
+macro_rules! declared {
+    ($(#[$doc:meta])* $module:literal $name:ident: $inner:ty { $($more:tt)* }) => {
+        $(#[$doc])*
+        #[pyclass(module = $module, frozen)]
+        pub struct $name(pub $crate::entity::Slot<$inner>);
+
+        #[pymethods]
+        impl $name {
+            fn __enter__(slf: Py<Self>) -> Py<Self> {
+                slf
+            }
+
+            #[pyo3(signature = (*_args, **_kwargs))]
+            fn __exit__(
+                &self,
+                py: Python<'_>,
+                _args: &Bound<'_, pyo3::types::PyTuple>,
+                _kwargs: Option<&Bound<'_, pyo3::types::PyDict>>,
+            ) {
+                self.undeclare(py);
+            }
+
+            /// Ends it.
+            fn undeclare(&self, py: Python<'_>) {
+                self.0.end(py, $crate::entity::Finish::finish);
+            }
+
+            $($more)*
+        }
+    };
+}
+
+/// Defines the class of a publisher.
+macro_rules! publisher {
+    ($(#[$doc:meta])* $module:literal $name:ident: $inner:ty { $($more:tt)* }) => {
+        $crate::entity::declared! {
+            $(#[$doc])* $module $name: $inner {
+                #[getter]
+                fn id(&self) -> PyResult<$crate::time::EntityGlobalId> {
+                    self.0.read(|publisher| $crate::time::EntityGlobalId(publisher.id()))
+                }
+
+                #[getter]
+                fn key_expr(&self) -> PyResult<$crate::keys::KeyExpr> {
+                    self.0.read(|publisher| $crate::keys::KeyExpr(publisher.key_expr().clone()))
+                }
+
+                #[getter]
+                fn encoding(&self) -> PyResult<$crate::encoding::Encoding> {
+                    self.0.read(|publisher| $crate::encoding::Encoding(publisher.encoding().clone()))
+                }
+
+                #[getter]
+                fn congestion_control(&self) -> PyResult<$crate::enums::CongestionControl> {
+                    self.0.read(|publisher| publisher.congestion_control().into())
+                }
+
+                #[getter]
+                fn priority(&self) -> PyResult<$crate::enums::Priority> {
+                    self.0.read(|publisher| publisher.priority().into())
+                }
+
+                $($more)*
+            }
+        }
+    };
+}
+
 /// End of an entity.
 pub trait Finish {
     /// Ends it.
@@ -177,6 +246,10 @@ finishes! {
     zonda::ext::AdvancedSubscriber<()>: undeclare,
     zonda::ext::SampleMissListener<()>: undeclare,
     zonda::session::EventsListener<()>: undeclare,
+    zonda::pubsub::Publisher<'static>: undeclare,
+    zonda::query::Querier<'static>: undeclare,
+    zonda::liveliness::LivelinessToken: undeclare,
+    zonda::ext::AdvancedPublisher<'static>: undeclare,
 }
 
-pub(crate) use {entity, given};
+pub(crate) use {declared, entity, given, publisher};

@@ -5,15 +5,14 @@
 #![allow(clippy::too_many_arguments)]
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 use zonda::Wait;
 use zonda::ext as inner;
 use zonda::ext::{AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt};
 use zonda::sample::Sample;
 
 use crate::bytes::{optional_payload, payload};
-use crate::encoding::{Encoding, encoding};
-use crate::entity::{Slot, entity, given};
+use crate::encoding::encoding;
+use crate::entity::{Slot, entity, given, publisher};
 use crate::enums::{CongestionControl, Locality, Priority, Reliability};
 use crate::error::OrRaise;
 use crate::gate;
@@ -153,99 +152,50 @@ impl Miss {
     }
 }
 
-/// A publisher with a cache, numbers and a token, for advanced subscribers.
-#[pyclass(module = "zonda.ext", frozen)]
-pub struct AdvancedPublisher(Slot<inner::AdvancedPublisher<'static>>);
+publisher! {
+    /// A publisher with a cache, numbers and a token, for advanced subscribers.
+    "zonda.ext" AdvancedPublisher: inner::AdvancedPublisher<'static> {
+        /// Publishes a value. Raises ZError.
+        #[pyo3(signature = (payload, *, encoding=None, attachment=None, timestamp=None, timestamp_instrumentation=None))]
+        fn put(
+            &self,
+            py: Python<'_>,
+            payload: &Bound<'_, PyAny>,
+            encoding: Option<&Bound<'_, PyAny>>,
+            attachment: Option<&Bound<'_, PyAny>>,
+            timestamp: Option<Timestamp>,
+            timestamp_instrumentation: Option<TimestampInstrumentation>,
+        ) -> PyResult<()> {
+            let payload = self::payload(payload)?;
+            let encoding = encoding.map(self::encoding).transpose()?;
+            let attachment = optional_payload(attachment)?;
+            let timestamp = timestamp.map(|timestamp| timestamp.0);
+            let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
+            self.0.read(|publisher| {
+                let mut put = publisher.put(payload);
+                given!(put; encoding, attachment, timestamp, timestamp_instrumentation);
+                gate::detached(py, || put.wait()).or_raise()
+            })?
+        }
 
-#[pymethods]
-impl AdvancedPublisher {
-    fn __enter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        _args: &Bound<'_, PyTuple>,
-        _kwargs: Option<&Bound<'_, PyDict>>,
-    ) {
-        self.undeclare(py);
-    }
-
-    #[getter]
-    fn id(&self) -> PyResult<EntityGlobalId> {
-        self.0.read(|publisher| EntityGlobalId(publisher.id()))
-    }
-
-    #[getter]
-    fn key_expr(&self) -> PyResult<KeyExpr> {
-        self.0
-            .read(|publisher| KeyExpr(publisher.key_expr().clone()))
-    }
-
-    #[getter]
-    fn encoding(&self) -> PyResult<Encoding> {
-        self.0
-            .read(|publisher| Encoding(publisher.encoding().clone()))
-    }
-
-    #[getter]
-    fn congestion_control(&self) -> PyResult<CongestionControl> {
-        self.0
-            .read(|publisher| publisher.congestion_control().into())
-    }
-
-    #[getter]
-    fn priority(&self) -> PyResult<Priority> {
-        self.0.read(|publisher| publisher.priority().into())
-    }
-
-    /// Publishes a value. Raises ZError.
-    #[pyo3(signature = (payload, *, encoding=None, attachment=None, timestamp=None, timestamp_instrumentation=None))]
-    fn put(
-        &self,
-        py: Python<'_>,
-        payload: &Bound<'_, PyAny>,
-        encoding: Option<&Bound<'_, PyAny>>,
-        attachment: Option<&Bound<'_, PyAny>>,
-        timestamp: Option<Timestamp>,
-        timestamp_instrumentation: Option<TimestampInstrumentation>,
-    ) -> PyResult<()> {
-        let payload = self::payload(payload)?;
-        let encoding = encoding.map(self::encoding).transpose()?;
-        let attachment = optional_payload(attachment)?;
-        let timestamp = timestamp.map(|timestamp| timestamp.0);
-        let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
-        self.0.read(|publisher| {
-            let mut put = publisher.put(payload);
-            given!(put; encoding, attachment, timestamp, timestamp_instrumentation);
-            gate::detached(py, || put.wait()).or_raise()
-        })?
-    }
-
-    /// Publishes that the key has no value any more. Raises ZError.
-    #[pyo3(signature = (*, attachment=None, timestamp=None, timestamp_instrumentation=None))]
-    fn delete(
-        &self,
-        py: Python<'_>,
-        attachment: Option<&Bound<'_, PyAny>>,
-        timestamp: Option<Timestamp>,
-        timestamp_instrumentation: Option<TimestampInstrumentation>,
-    ) -> PyResult<()> {
-        let attachment = optional_payload(attachment)?;
-        let timestamp = timestamp.map(|timestamp| timestamp.0);
-        let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
-        self.0.read(|publisher| {
-            let mut delete = publisher.delete();
-            given!(delete; attachment, timestamp, timestamp_instrumentation);
-            gate::detached(py, || delete.wait()).or_raise()
-        })?
-    }
-
-    /// Ends the publisher.
-    fn undeclare(&self, py: Python<'_>) {
-        self.0.end(py, |publisher| drop(publisher.undeclare()));
+        /// Publishes that the key has no value any more. Raises ZError.
+        #[pyo3(signature = (*, attachment=None, timestamp=None, timestamp_instrumentation=None))]
+        fn delete(
+            &self,
+            py: Python<'_>,
+            attachment: Option<&Bound<'_, PyAny>>,
+            timestamp: Option<Timestamp>,
+            timestamp_instrumentation: Option<TimestampInstrumentation>,
+        ) -> PyResult<()> {
+            let attachment = optional_payload(attachment)?;
+            let timestamp = timestamp.map(|timestamp| timestamp.0);
+            let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
+            self.0.read(|publisher| {
+                let mut delete = publisher.delete();
+                given!(delete; attachment, timestamp, timestamp_instrumentation);
+                gate::detached(py, || delete.wait()).or_raise()
+            })?
+        }
     }
 }
 

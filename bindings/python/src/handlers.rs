@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 use zonda::handlers::{Callback as Call, IntoHandler, Patient, Stored};
 
+use crate::awaiting::{self, Here};
 use crate::error::ZError;
 use crate::gate;
 use crate::queue::{Source, Writer, queue};
@@ -184,18 +184,12 @@ impl Handler {
         slf
     }
 
-    fn __anext__(slf: Py<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        static STEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let step = STEP.get_or_try_init(py, || {
-            let step = py.import("zonda._async")?.getattr("step")?;
-            Ok::<_, PyErr>(step.unbind())
-        })?;
-        step.call1(py, (slf,))
+    fn __anext__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        awaiting::next(slf, &*slf.get().0)
     }
 
-    fn __await__(slf: Py<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let itself = py.import("zonda._async")?.getattr("itself")?;
-        Ok(itself.call1((slf,))?.unbind())
+    fn __await__(slf: Py<Self>) -> Here {
+        Here::new(slf.into_any())
     }
 
     /// Takes what waits, without waiting for more, as a list: empty if nothing waits. Raises ZError at the end.

@@ -175,7 +175,7 @@ impl Link {
 
     #[getter]
     fn priorities(&self) -> Option<(u8, u8)> {
-        None
+        self.0.priorities()
     }
 
     #[getter]

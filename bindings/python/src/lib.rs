@@ -2,6 +2,7 @@
 
 //! The package `zonda` for Python: the names and signatures of the reference's package, over the library `zonda`.
 
+mod awaiting;
 mod bytes;
 mod config;
 mod encoding;

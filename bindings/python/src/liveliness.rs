@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 use zonda::Wait;
 use zonda::liveliness::LivelinessToken as InnerToken;
 use zonda::query::Reply;
 use zonda::sample::Sample;
 
-use crate::entity::{Slot, given};
+use crate::entity::{Slot, declared, given};
 use crate::error::OrRaise;
 use crate::gate;
 use crate::handlers::{plan, seconds};
@@ -82,28 +81,7 @@ impl Liveliness {
     }
 }
 
-/// A token of liveliness.
-#[pyclass(module = "zonda", frozen)]
-pub struct LivelinessToken(Slot<InnerToken>);
-
-#[pymethods]
-impl LivelinessToken {
-    fn __enter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        _args: &Bound<'_, PyTuple>,
-        _kwargs: Option<&Bound<'_, PyDict>>,
-    ) {
-        self.undeclare(py);
-    }
-
-    /// Ends the token.
-    fn undeclare(&self, py: Python<'_>) {
-        self.0.end(py, |token| drop(token.undeclare()));
-    }
+declared! {
+    /// A token of liveliness.
+    "zonda" LivelinessToken: InnerToken {}
 }

@@ -5,15 +5,14 @@
 #![allow(clippy::too_many_arguments)]
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 use zonda::matching::MatchingStatus as InnerStatus;
 use zonda::pubsub::{Publisher as Inner, Subscriber as InnerSubscriber};
 use zonda::{PublishError, Wait};
 
 use crate::bytes::{optional_payload, payload};
-use crate::encoding::{Encoding, encoding};
-use crate::entity::{Slot, entity, given};
-use crate::enums::{CongestionControl, Priority, Reliability};
+use crate::encoding::encoding;
+use crate::entity::{entity, given, publisher};
+use crate::enums::Reliability;
 use crate::error::{OrRaise, zerror};
 use crate::gate;
 use crate::handlers::{Value, plan};
@@ -38,140 +37,91 @@ pub fn publish<T>(
     }
 }
 
-/// A declared publisher: the fast way to put many values to one key.
-#[pyclass(module = "zonda", frozen)]
-pub struct Publisher(pub Slot<Inner<'static>>);
+publisher! {
+    /// A declared publisher: the fast way to put many values to one key.
+    "zonda" Publisher: Inner<'static> {
+        #[getter]
+        fn reliability(&self) -> PyResult<Reliability> {
+            self.0.read(|publisher| publisher.reliability().into())
+        }
 
-#[pymethods]
-impl Publisher {
-    fn __enter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
+        /// True if some subscriber matches.
+        #[getter]
+        fn matching_status(&self) -> PyResult<MatchingStatus> {
+            let status = self
+                .0
+                .read(|publisher| publisher.matching_status().wait())?;
+            status.or_raise().map(MatchingStatus)
+        }
 
-    #[pyo3(signature = (*_args, **_kwargs))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        _args: &Bound<'_, PyTuple>,
-        _kwargs: Option<&Bound<'_, PyDict>>,
-    ) {
-        self.undeclare(py);
-    }
+        /// Publishes a value.
+        #[pyo3(signature = (payload, *, encoding=None, attachment=None, timestamp=None, timestamp_instrumentation=None, source_info=None))]
+        fn put(
+            &self,
+            py: Python<'_>,
+            payload: &Bound<'_, PyAny>,
+            encoding: Option<&Bound<'_, PyAny>>,
+            attachment: Option<&Bound<'_, PyAny>>,
+            timestamp: Option<Timestamp>,
+            timestamp_instrumentation: Option<TimestampInstrumentation>,
+            source_info: Option<SourceInfo>,
+        ) -> PyResult<()> {
+            let payload = self::payload(payload)?;
+            let encoding = encoding.map(self::encoding).transpose()?;
+            let attachment = optional_payload(attachment)?;
+            let make = Make {
+                payload,
+                encoding,
+                attachment,
+                timestamp,
+                timestamp_instrumentation,
+                source_info,
+            };
+            self.0.read(|publisher| {
+                publish(
+                    py,
+                    || make.put(publisher).try_publish(),
+                    || make.put(publisher).wait(),
+                )
+            })?
+        }
 
-    #[getter]
-    fn id(&self) -> PyResult<EntityGlobalId> {
-        self.0.read(|publisher| EntityGlobalId(publisher.id()))
-    }
+        /// Publishes that the key has no value any more.
+        #[pyo3(signature = (*, attachment=None, timestamp=None, timestamp_instrumentation=None, source_info=None))]
+        fn delete(
+            &self,
+            py: Python<'_>,
+            attachment: Option<&Bound<'_, PyAny>>,
+            timestamp: Option<Timestamp>,
+            timestamp_instrumentation: Option<TimestampInstrumentation>,
+            source_info: Option<SourceInfo>,
+        ) -> PyResult<()> {
+            let attachment = optional_payload(attachment)?;
+            let timestamp = timestamp.map(|timestamp| timestamp.0);
+            let source_info = source_info.map(|source| source.0);
+            let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
+            self.0.read(|publisher| {
+                let mut delete = publisher.delete();
+                given!(delete; attachment, timestamp, source_info, timestamp_instrumentation);
+                gate::detached(py, || delete.wait()).or_raise()
+            })?
+        }
 
-    #[getter]
-    fn key_expr(&self) -> PyResult<KeyExpr> {
-        self.0
-            .read(|publisher| KeyExpr(publisher.key_expr().clone()))
-    }
-
-    #[getter]
-    fn encoding(&self) -> PyResult<Encoding> {
-        self.0
-            .read(|publisher| Encoding(publisher.encoding().clone()))
-    }
-
-    #[getter]
-    fn congestion_control(&self) -> PyResult<CongestionControl> {
-        self.0
-            .read(|publisher| publisher.congestion_control().into())
-    }
-
-    #[getter]
-    fn priority(&self) -> PyResult<Priority> {
-        self.0.read(|publisher| publisher.priority().into())
-    }
-
-    #[getter]
-    fn reliability(&self) -> PyResult<Reliability> {
-        self.0.read(|publisher| publisher.reliability().into())
-    }
-
-    /// True if some subscriber matches.
-    #[getter]
-    fn matching_status(&self) -> PyResult<MatchingStatus> {
-        let status = self
-            .0
-            .read(|publisher| publisher.matching_status().wait())?;
-        status.or_raise().map(MatchingStatus)
-    }
-
-    /// Publishes a value.
-    #[pyo3(signature = (payload, *, encoding=None, attachment=None, timestamp=None, timestamp_instrumentation=None, source_info=None))]
-    fn put(
-        &self,
-        py: Python<'_>,
-        payload: &Bound<'_, PyAny>,
-        encoding: Option<&Bound<'_, PyAny>>,
-        attachment: Option<&Bound<'_, PyAny>>,
-        timestamp: Option<Timestamp>,
-        timestamp_instrumentation: Option<TimestampInstrumentation>,
-        source_info: Option<SourceInfo>,
-    ) -> PyResult<()> {
-        let payload = self::payload(payload)?;
-        let encoding = encoding.map(self::encoding).transpose()?;
-        let attachment = optional_payload(attachment)?;
-        let make = Make {
-            payload,
-            encoding,
-            attachment,
-            timestamp,
-            timestamp_instrumentation,
-            source_info,
-        };
-        self.0.read(|publisher| {
-            publish(
-                py,
-                || make.put(publisher).try_publish(),
-                || make.put(publisher).wait(),
-            )
-        })?
-    }
-
-    /// Publishes that the key has no value any more.
-    #[pyo3(signature = (*, attachment=None, timestamp=None, timestamp_instrumentation=None, source_info=None))]
-    fn delete(
-        &self,
-        py: Python<'_>,
-        attachment: Option<&Bound<'_, PyAny>>,
-        timestamp: Option<Timestamp>,
-        timestamp_instrumentation: Option<TimestampInstrumentation>,
-        source_info: Option<SourceInfo>,
-    ) -> PyResult<()> {
-        let attachment = optional_payload(attachment)?;
-        let timestamp = timestamp.map(|timestamp| timestamp.0);
-        let source_info = source_info.map(|source| source.0);
-        let timestamp_instrumentation = timestamp_instrumentation.map(|points| points.0);
-        self.0.read(|publisher| {
-            let mut delete = publisher.delete();
-            given!(delete; attachment, timestamp, source_info, timestamp_instrumentation);
-            gate::detached(py, || delete.wait()).or_raise()
-        })?
-    }
-
-    /// Ends the publisher.
-    fn undeclare(&self, py: Python<'_>) {
-        self.0.end(py, |publisher| drop(publisher.undeclare()));
-    }
-
-    /// Listens to changes between some and no matching subscriber.
-    #[pyo3(signature = (handler=None))]
-    fn declare_matching_listener(
-        &self,
-        py: Python<'_>,
-        handler: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<MatchingListener> {
-        let plan = plan::<InnerStatus>(py, handler)?;
-        self.0.read(|publisher| {
-            let builder = publisher.matching_listener().with(plan.sink);
-            let mut listener = gate::detached(py, || builder.wait()).or_raise()?;
-            listener.set_background(plan.background);
-            Ok(MatchingListener::new(listener, plan.handler))
-        })?
+        /// Listens to changes between some and no matching subscriber.
+        #[pyo3(signature = (handler=None))]
+        fn declare_matching_listener(
+            &self,
+            py: Python<'_>,
+            handler: Option<&Bound<'_, PyAny>>,
+        ) -> PyResult<MatchingListener> {
+            let plan = plan::<InnerStatus>(py, handler)?;
+            self.0.read(|publisher| {
+                let builder = publisher.matching_listener().with(plan.sink);
+                let mut listener = gate::detached(py, || builder.wait()).or_raise()?;
+                listener.set_background(plan.background);
+                Ok(MatchingListener::new(listener, plan.handler))
+            })?
+        }
     }
 }
 

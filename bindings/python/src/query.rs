@@ -4,9 +4,11 @@
 
 #![allow(clippy::too_many_arguments)]
 
+use std::ffi::CString;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use pyo3::exceptions::PyDeprecationWarning;
 use pyo3::prelude::*;
 use zonda::Wait;
 use zonda::cancellation::CancellationToken as InnerToken;
@@ -47,6 +49,21 @@ impl Query {
     fn alive(&self) -> PyResult<Inner> {
         self.read(Inner::clone)
     }
+}
+
+/// Warns of arguments that replies have had, as the reference's package does.
+fn ignored(py: Python<'_>, congestion_control: bool, priority: bool) -> PyResult<()> {
+    let given = [
+        ("congestion_control", congestion_control),
+        ("priority", priority),
+    ];
+    for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+        let text =
+            format!("{name} of a reply is ignored: replies have that of their query; leave it out");
+        let text = CString::new(text)?;
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &text, 1)?;
+    }
+    Ok(())
 }
 
 #[pymethods]
@@ -130,7 +147,7 @@ impl Query {
         let attachment = optional_payload(attachment)?;
         let timestamp = timestamp.map(|timestamp| timestamp.0);
         given!(reply; encoding, attachment, timestamp, express);
-        let _ = (congestion_control, priority);
+        ignored(py, congestion_control.is_some(), priority.is_some())?;
         gate::detached(py, || reply.wait()).or_raise()
     }
 
@@ -166,7 +183,7 @@ impl Query {
         let attachment = optional_payload(attachment)?;
         let timestamp = timestamp.map(|timestamp| timestamp.0);
         given!(reply; attachment, timestamp, express);
-        let _ = (congestion_control, priority);
+        ignored(py, congestion_control.is_some(), priority.is_some())?;
         gate::detached(py, || reply.wait()).or_raise()
     }
 

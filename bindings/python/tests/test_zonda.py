@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 
 import zonda as zenoh
 from zonda import handlers
@@ -194,6 +195,23 @@ class Pair(unittest.TestCase):
         self.assertEqual(bytes(ok[0].payload), b"asked")
         self.assertEqual(errors[0].payload.to_string(), "refused")
 
+    def test_a_reply_warns_of_arguments_that_it_ignores(self):
+        told = []
+
+        def answer(query):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                query.reply("q", b"", priority=zenoh.Priority.DATA)
+                query.reply_del("q", congestion_control=zenoh.CongestionControl.BLOCK)
+                query.reply("q", b"", express=True)
+            told.append([(warning.category, str(warning.message).split()[0]) for warning in caught])
+
+        self.near.declare_queryable("q", answer)
+        until(lambda: len(list(self.far.get("q", timeout=5))) >= 2)
+        self.assertEqual(
+            told[0], [(DeprecationWarning, "priority"), (DeprecationWarning, "congestion_control")]
+        )
+
     def test_a_querier_asks_again_and_again(self):
         queryable = self.near.declare_queryable("q")
 
@@ -261,6 +279,52 @@ class Pair(unittest.TestCase):
 
         self.assertEqual(bytes(asyncio.run(run()).payload), b"value")
 
+    def test_asyncio_gives_other_tasks_a_turn_amid_values_that_wait(self):
+        count = 5000
+        subscriber = self.far.declare_subscriber("a", handlers.FifoChannel(count))
+        publisher = self.publisher("a", congestion_control=zenoh.CongestionControl.BLOCK)
+        for _ in range(count):
+            publisher.put(b"")
+        publisher.put(b"last")
+        turns = 0
+
+        async def other():
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        async def run():
+            task = asyncio.create_task(other())
+            await asyncio.sleep(0)
+            before, taken = turns, 0
+            async for _ in subscriber:
+                taken += 1
+                if taken == count:
+                    break
+            task.cancel()
+            return turns - before
+
+        self.assertGreaterEqual(asyncio.run(asyncio.wait_for(run(), LIMIT)), count // 1024)
+
+    def test_asyncio_awaits_a_value_once(self):
+        subscriber = self.far.declare_subscriber("a")
+        publisher = self.publisher("a")
+        publisher.put("value")
+
+        async def run():
+            await subscriber.handler.__anext__()
+            publisher.put("another")
+            await asyncio.sleep(0)
+            until(lambda: not subscriber.handler.on_ready(lambda: None))
+            value = subscriber.handler.__anext__()
+            first = await value
+            with self.assertRaises(RuntimeError):
+                await value
+            return first
+
+        self.assertEqual(bytes(asyncio.run(run()).payload), b"another")
+
     def test_liveliness_sees_a_token_come_and_go(self):
         subscriber = self.far.liveliness().declare_subscriber("alive/*", history=True)
         token = self.near.liveliness().declare_token("alive/me")
@@ -288,6 +352,15 @@ class Pair(unittest.TestCase):
         self.assertEqual(transport.whatami, zenoh.WhatAmI.CLIENT)
         listener = self.near.info.declare_transport_events_listener(history=True)
         self.assertEqual(listener.recv().kind, zenoh.SampleKind.PUT)
+
+    def test_a_link_shows_what_its_endpoint_names(self):
+        endpoint = self.near.info.locators()[0] + "?prio=2-5;rel=1"
+        with zenoh.open(config("client", [], [endpoint])) as session:
+            until(lambda: session.info.links())
+            link = session.info.links()[0]
+            self.assertEqual(link.priorities, (2, 5))
+            self.assertEqual(link.reliability, zenoh.Reliability.RELIABLE)
+        self.assertIsNone(self.far.info.links()[0].priorities)
 
     def test_a_held_payload_is_let_go(self):
         subscriber = self.far.declare_subscriber("a")

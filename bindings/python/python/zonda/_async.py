@@ -2,16 +2,12 @@
 """Waiting for values in asyncio: the loop is woken once for all that arrive until it runs."""
 
 import asyncio
-import itertools
 import threading
 
 from ._zonda import ZError, _wakes
 
 _started = threading.Lock()
 _thread = None
-# values that a loop takes before other tasks have a turn
-_TURN = 256
-_turns = itertools.count(1)
 
 
 def _call():
@@ -37,60 +33,19 @@ def _done(future):
         future.set_result(None)
 
 
-class _Here:
-    """An awaitable whose value is there."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __await__(self):
-        return self.value
-        yield
-
-
-def step(handler):
-    """Returns the awaitable of the next value: of a waiting one at once, with no task switched."""
-    try:
-        value = handler.try_recv()
-    except ZError:
-        raise StopAsyncIteration from None
-    if value is None:
-        return _next(handler)
-    if next(_turns) % _TURN == 0:
-        return _after_others(value)
-    return _Here(value)
-
-
-async def _after_others(value):
-    await asyncio.sleep(0)
-    return value
-
-
-async def _next(handler):
+async def wait(handler, others_first):
+    """Waits for the next value, and takes it."""
+    if others_first:
+        await asyncio.sleep(0)
     loop = asyncio.get_running_loop()
     _start()
     while True:
-        future = loop.create_future()
-        if handler.on_ready(lambda: loop.call_soon_threadsafe(_done, future)):
-            await future
         try:
             value = handler.try_recv()
         except ZError:
             raise StopAsyncIteration from None
         if value is not None:
             return value
-
-
-def itself(handler):
-    """Makes `await session.get(...)` give the handler of the replies."""
-    return _Here(handler).__await__()
-
-
-async def recv(handler):
-    """Takes the next value; raises ZError at the end."""
-    try:
-        return await step(handler)
-    except StopAsyncIteration:
-        raise ZError("no more values will arrive: the sender has ended or is closed") from None
+        future = loop.create_future()
+        if handler.on_ready(lambda: loop.call_soon_threadsafe(_done, future)):
+            await future
