@@ -9,7 +9,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::code::Failure;
+use crate::code::{Failure, shielded};
 
 /// A value that C lends: null, or a place.
 pub type Loan<'a, T> = Option<&'a Option<T>>;
@@ -34,6 +34,11 @@ pub fn lent_mut<'a, T>(place: Moved<'a, T>) -> Option<&'a mut T> {
 #[inline]
 pub fn taken<T>(place: Moved<'_, T>) -> Option<T> {
     place?.take()
+}
+
+/// Drops the value in a place, which is empty afterwards.
+pub fn drop_value<T>(place: Moved<'_, T>) {
+    shielded((), || drop(taken(place)));
 }
 
 /// Writes a value to a place of the caller; nothing if the caller gives none.
@@ -113,7 +118,7 @@ macro_rules! mechanical {
         /// Drops the value; the place is empty afterwards.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(this: Option<&mut $owned>) {
-            $crate::code::shielded((), || drop($crate::place::taken(this)));
+            $crate::place::drop_value(this);
         }
     };
     (@ loan $owned:ty, $name:ident) => {
