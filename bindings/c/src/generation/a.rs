@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What zenoh-c 1.4 to 1.6 has otherwise: a source is an owned value, which options take, and a get has no
+//! Differences of zenoh-c 1.4 to 1.6: a source is an owned value, which options take, and a get has no
 //! token that cancels it.
 
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What zenoh-c 1.7 and later has otherwise: a source is a plain value, which options point to, and three
+//! Differences of zenoh-c 1.7 and later: a source is a plain value, which options point to, and three
 //! structs of options end with a token that cancels a get.
 
 use zonda::cancellation::CancellationToken;
