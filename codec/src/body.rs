@@ -3,10 +3,10 @@
 
 mod del;
 mod err;
-mod put;
-mod query;
-mod reply;
-mod shared;
+pub(crate) mod put;
+pub(crate) mod query;
+pub(crate) mod reply;
+pub(crate) mod shared;
 
 pub use del::Del;
 pub use err::ErrBody;

@@ -20,7 +20,7 @@ use crate::{
 
 /// Flag: another extension follows; in a message header: the first one follows.
 pub(crate) const MORE: u8 = 0x80;
-const MANDATORY: u8 = 0x10;
+pub(crate) const MANDATORY: u8 = 0x10;
 const ENCODING: u8 = 0x60;
 const ENCODING_NUMBER: u8 = 0x20;
 const ENCODING_BYTES: u8 = 0x40;

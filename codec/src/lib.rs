@@ -26,7 +26,7 @@
 //! bytes; [`id`], [`qos`], [`timestamp`], [`encoding`], [`wire_expr`] and [`extension`] are the shared
 //! parts; [`body`], [`network`], [`transport`], [`scouting`] and [`linkstate`] hold one message per file,
 //! each below a picture of its bytes. [`key_expr`], [`locator`] and [`payload`] are the value types that
-//! the layers above share.
+//! the layers above share. [`shared`] changes messages whose payloads lie in shared memory to and from plain ones.
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -44,6 +44,7 @@ pub mod payload;
 pub mod qos;
 pub mod reader;
 pub mod scouting;
+pub mod shared;
 pub mod short;
 pub mod slice;
 mod texts;

@@ -158,6 +158,7 @@ fn sent(payload: &[u8], batch_size: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
         initial_sn: 0,
         queue_bytes_max: 1 << 20,
         framing: Framing::Compressed,
+        share_bytes_min: zonda_transport::protocol::tx::SHARE_BYTES_MIN,
     });
     let message = Outgoing {
         reliability: Reliability::Reliable,

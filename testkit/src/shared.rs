@@ -7,11 +7,11 @@ use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::rx::{Context, Deliver, Receiver};
 
-/// A put, and the error and the value of a reply, up to their payloads.
+/// A put, the value of a reply, and the body of a query, up to their payloads.
 const HEADS: [&[u8]; 3] = [
     b"\x7d\x00\x03a/b\x81\x12",
-    b"\x1b\x01\x00\x85\x12",
     b"\x1b\x01\x00\x04\x81\x12",
+    b"\x1c\x01\x01\x83\x84\x43\x34\x00",
 ];
 
 /// Header of a frame, and a put in it.

@@ -265,6 +265,7 @@ pub async fn open_link_with<R: Runtime>(
         connected.map_err(|failure| DialError::of(failure, endpoint, options.timeout))?;
     let mut offer = connected.remote.protocol().offer(local, endpoint);
     offer.qos_link = link::qos_link(endpoint);
+    offer.is_one_host = connected.remote.is_one_host(&connected.local);
     let mut opening = Opening {
         opener: Opener::new(offer, options.expected),
         speaks: None,

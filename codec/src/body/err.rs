@@ -24,7 +24,7 @@ use crate::{
 };
 
 const FLAG_ENCODING: u8 = 0x40;
-const KNOWN: &[u8] = &[KEY_SOURCE_INFO];
+const KNOWN: &[u8] = &[KEY_SOURCE_INFO, shared::KEY];
 
 /// A query that could not be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,23 +48,20 @@ impl<'a> ErrBody<'a> {
         // Extensions; the unknown ones are kept to be forwarded.
         let chain = *reader;
         let mut more = header;
-        let (mut any_unknown, mut is_shared) = (false, false);
+        let mut any_unknown = false;
         while more & MORE != 0 {
             more = reader.u8()?;
             match more & !MORE {
                 KEY_SOURCE_INFO => {
                     err.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
-                shared::KEY => is_shared = true,
+                // The reference announces a shared payload here, and then writes its bytes.
+                shared::KEY => {}
                 _ => {
                     extension::skip(more, reader)?;
                     any_unknown = true;
                 }
             }
-        }
-        // A shared payload has another form.
-        if is_shared {
-            return Err(shared::read_over(reader));
         }
         if any_unknown {
             err.unknown = RawExtensions::unknown_of(reader.since(chain), KNOWN);

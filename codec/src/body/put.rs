@@ -25,7 +25,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-const FLAG_ENCODING: u8 = 0x40;
+pub(crate) const FLAG_ENCODING: u8 = 0x40;
 const KEY_ATTACHMENT: u8 = 0x43;
 const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_ATTACHMENT];
 

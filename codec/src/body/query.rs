@@ -13,7 +13,7 @@
 //! ```
 
 use crate::{
-    body::{Consolidation, KEY_SOURCE_INFO, id, write_source_info},
+    body::{Consolidation, KEY_SOURCE_INFO, id, shared, write_source_info},
     encoding::Encoding,
     error::DecodeError,
     extension::{self, Chain, MORE, RawExtensions},
@@ -22,13 +22,13 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-const FLAG_CONSOLIDATION: u8 = 0x20;
-const FLAG_PARAMETERS: u8 = 0x40;
-const KEY_BODY: u8 = 0x43;
+pub(crate) const FLAG_CONSOLIDATION: u8 = 0x20;
+pub(crate) const FLAG_PARAMETERS: u8 = 0x40;
+pub(crate) const KEY_BODY: u8 = 0x43;
 /// Extension that marks the next body as one in shared memory, which has another form. It is not
 /// marked as mandatory, but a reader that skips it reads the body as something else than a reader
-/// that knows it.
-const KEY_SHARED_BODY: u8 = 0x04;
+/// that knows it: the length of the body then counts the bytes that its slices name.
+pub(crate) const KEY_SHARED_BODY: u8 = 0x04;
 const KEY_ATTACHMENT: u8 = 0x45;
 const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_BODY, KEY_ATTACHMENT];
 
@@ -82,7 +82,7 @@ impl<'a> Query<'a> {
                 KEY_SOURCE_INFO => {
                     query.source_info = Some(reader.whole_section_z32(SourceInfo::read)?);
                 }
-                KEY_BODY if is_shared => drop(reader.bytes_z32()?),
+                KEY_BODY if is_shared => shared::read_over_body(reader)?,
                 KEY_BODY => {
                     let mut section = reader.section_z32()?;
                     query.body = Some(QueryBody {

@@ -20,7 +20,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-const FLAG_CONSOLIDATION: u8 = 0x20;
+pub(crate) const FLAG_CONSOLIDATION: u8 = 0x20;
 
 /// A sample that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

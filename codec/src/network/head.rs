@@ -50,7 +50,8 @@ impl<'a> PushHead<'a> {
         }
     }
 
-    /// Returns the head of `push`, which is forwarded; `raw_body` is its body as it came. A `stamp`
+    /// Returns the head of `push`, which is forwarded; `raw_body` is its body as it came, or shorter than its payload if
+    /// that came in shared memory: then the head is written anew. A `stamp`
     /// becomes the timestamp of a PUT; a DEL keeps its own.
     #[inline]
     pub fn passing(
@@ -64,11 +65,12 @@ impl<'a> PushHead<'a> {
             PushBody::Del(del) => (&[][..], &del.timestamp),
         };
         let replaces = stamp.is_some() && given.is_some();
+        let raw = front_of(raw_body, payload);
         PassedHead {
             head: self,
-            raw: front_of(raw_body, payload),
+            raw: raw.unwrap_or(&[]),
             stamp,
-            push: (replaces || !push.is_head_and_body()).then_some(push),
+            push: (replaces || raw.is_none() || !push.is_head_and_body()).then_some(push),
         }
     }
 
@@ -210,11 +212,10 @@ impl Encode for PassedHead<'_> {
     }
 }
 
-/// Returns a body as it came, without the payload that it ends with.
+/// Returns a body as it came, without the payload that it ends with; `None` for a body whose payload came elsewhere.
 #[inline]
-fn front_of<'a>(raw_body: &'a [u8], payload: &[u8]) -> &'a [u8] {
-    let len = raw_body.len().saturating_sub(payload.len());
-    raw_body.get(..len).unwrap_or(raw_body)
+fn front_of<'a>(raw_body: &'a [u8], payload: &[u8]) -> Option<&'a [u8]> {
+    raw_body.get(..raw_body.len().checked_sub(payload.len())?)
 }
 
 #[cfg(test)]

@@ -57,7 +57,17 @@ const TLS: Support = match zonda_transport::link::HAS_TLS {
     true => Full,
     false => Not("this build has no TLS: build it with the feature `tls`"),
 };
-const SHM: Support = Not("shared memory is not supported yet");
+const SHM: Support = match zonda_transport::protocol::shared::AVAILABLE {
+    true => Full,
+    false => Not("this build shares no memory: build it for Linux with the feature `shm`"),
+};
+const SHM_ENABLED: Support = match zonda_transport::protocol::shared::AVAILABLE {
+    true => Full,
+    false => Only(
+        "false",
+        "this build shares no memory: build it for Linux with the feature `shm`; messages go through the socket",
+    ),
+};
 const COMPRESSION: Support = match zonda_transport::protocol::compression::AVAILABLE {
     true => Full,
     false => Not("this build has no compression: build it with the feature `compression`"),
@@ -439,18 +449,21 @@ rows! {
         "bytes of the receive buffer of a TLS link's socket; without it the system's choice"
         => tls_receive_bytes: Option<usize>, optional;
     // Shared memory.
-    "transport/shared_memory/enabled", Bool, "true", Only("false", "shared memory is not supported yet; messages go through the socket"),
-        "pass large messages to nodes of this host by shared memory";
+    "transport/shared_memory/enabled", Bool, "true", SHM_ENABLED,
+        "nodes of this host and user get large payloads in shared memory, without a copy" => shm: bool, flag;
     "transport/shared_memory/mode", Choice(&["init", "lazy"]), "'lazy'", SHM,
-        "when shared memory is set up";
-    "transport/shared_memory/transport_optimization/enabled", Bool, "true", Only("false", "shared memory is not supported yet"),
-        "also messages that were not made in shared memory";
+        "when the pool is set up: `init` when the node opens, `lazy` with the first payload for it" => shm_at_open: bool, is_init;
+    "transport/shared_memory/transport_optimization/enabled", Bool, "true", SHM_ENABLED,
+        "payloads that were not made in shared memory are copied into a pool of the node" => shm_copies: bool, flag;
     "transport/shared_memory/transport_optimization/pool_size", POSITIVE, "16777216", SHM,
-        "bytes of shared memory for that";
+        "bytes of that pool; while receivers hold all of it, payloads go over the link" => shm_pool_bytes: usize, count;
     "transport/shared_memory/transport_optimization/message_size_threshold", COUNT, "3072", SHM,
-        "bytes from which on a message goes that way";
+        "bytes from which on a payload leaves in shared memory" => shm_bytes_min: usize, count;
     "transport/shared_memory/transport_optimization/messages", Texts, "['put', 'query', 'reply']", SHM,
-        "kinds of messages that go that way";
+        "kinds of messages whose payloads are copied into the pool: `put`, `query`, `reply`" => shm_messages: Option<Vec<String>>, texts;
+    "transport/shared_memory/trust", Choice(&["map", "bytes"]), "'map'", SHM,
+        "`map`: a received payload is read where it lies, and a process of this user that truncates its memory can end this one; \
+         `bytes`: it is copied out, which such a process cannot disturb" => shm_copies_out: bool, is_bytes;
     // Authentication.
     "transport/auth/usrpwd/user", Text, "null", Full,
         "the name that this node gives" => user: Option<String>, text;

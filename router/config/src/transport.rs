@@ -12,6 +12,7 @@ use zonda_transport::{
         compression,
         multilink::{self, NodeKey},
         options::LocalOptions,
+        shared::{self, SharedMemory, SharedSettings},
     },
 };
 
@@ -25,6 +26,7 @@ const MAX_LINKS: &str = "transport/unicast/max_links";
 const QOS: &str = "transport/unicast/qos/enabled";
 const JOIN_INTERVAL: &str = "transport/multicast/join_interval";
 const LEASE: &str = "transport/link/tx/lease";
+const SHM: &str = "transport/shared_memory/enabled";
 const USER: &str = "transport/auth/usrpwd/user";
 const PASSWORD: &str = "transport/auth/usrpwd/password";
 const IDS: &str = "transport/auth/usrpwd/ids";
@@ -47,7 +49,34 @@ impl Settings {
             low_latency: self.low_latency,
             multilink: self.node_key()?,
             region_name: self.region_name.as_deref().map(Into::into),
+            shared: self.shared_memory(),
         })
+    }
+
+    /// Sets up the node's shared memory, if it is enabled; without it, payloads go over the links.
+    fn shared_memory(&self) -> Option<SharedMemory> {
+        if !self.shm || !shared::AVAILABLE {
+            return None;
+        }
+        let is_named = |name: &str| {
+            let mut names = self.shm_messages.iter().flatten();
+            self.shm_copies && names.any(|given| given == name)
+        };
+        let copied = ["put", "query", "reply"].map(is_named);
+        let settings = SharedSettings {
+            pool_bytes: self.shm_pool_bytes,
+            size_min: self.shm_bytes_min,
+            copied,
+            copies_out: self.shm_copies_out,
+            at_open: self.shm_at_open && copied.contains(&true),
+        };
+        SharedMemory::open(&settings)
+            .inspect_err(|error| {
+                tracing::warn!(
+                    "no shared memory ({error}): all payloads go over links; is /dev/shm there and writable? {SHM}: false ends this warning"
+                );
+            })
+            .ok()
     }
 
     /// Checks that the options of links do not contradict each other.

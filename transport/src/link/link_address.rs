@@ -90,6 +90,22 @@ impl LinkAddress {
         ip.map_or(AddressGroup::THIS_MACHINE, AddressGroup::of)
     }
 
+    /// Returns true if a stream between this end, which is the peer's, and `local` stays on this machine: both have the same
+    /// address, or one of the machine itself.
+    #[must_use]
+    pub(crate) fn is_one_host(&self, local: &LinkAddress) -> bool {
+        if !self.protocol.is_stream() {
+            return false;
+        }
+        match (self.socket_address(), local.socket_address()) {
+            (Some(remote), local) => {
+                let remote = remote.ip();
+                remote.is_loopback() || local.is_some_and(|local| local.ip() == remote)
+            }
+            (None, _) => true,
+        }
+    }
+
     /// Returns the address as a locator; `None` if its text cannot be one.
     #[must_use]
     pub fn locator(&self) -> Option<Locator> {

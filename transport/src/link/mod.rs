@@ -463,6 +463,18 @@ impl Protocol {
         self == Protocol::Udp
     }
 
+    /// Returns true if its links are streams that lose nothing, and whose addresses tell if both ends are on one machine.
+    pub(crate) fn is_stream(self) -> bool {
+        match self {
+            Protocol::Tcp | Protocol::Tls | Protocol::Ws | Protocol::Wss => true,
+            #[cfg(unix)]
+            Protocol::UnixsockStream => true,
+            #[cfg(target_os = "linux")]
+            Protocol::Unixpipe => true,
+            _ => false,
+        }
+    }
+
     /// Returns the largest batch that fits a message of this kind, where the size is limited. Such
     /// batches may get lost.
     fn batch_bytes_max(self, endpoint: &Endpoint) -> Option<u16> {

@@ -208,7 +208,9 @@ impl<R: Runtime, A: Admission> ListenerState<R, A> {
         let task = "zonda-handshake";
         self.runtime.spawn_brief(task, move || async move {
             // Prepare the acceptor.
-            let mut acceptor = Acceptor::new(reception.parameters(), Arc::clone(&reception.key));
+            let mut parameters = reception.parameters();
+            parameters.is_one_host = stranger.remote.is_one_host(&stranger.listener);
+            let mut acceptor = Acceptor::new(parameters, Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
             let remote = stranger.remote.clone();
             let Some(nonce) = reception.nonce() else {

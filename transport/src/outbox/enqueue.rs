@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use zonda_codec::{CongestionControl, Encode, Priority, Reliability, TransportMessage, Writer};
 
 use crate::{
-    protocol::tx::{Lane, Outgoing, Pushed, SHARE_BYTES_MIN},
+    protocol::tx::{Lane, Outgoing, Pushed},
     sync::SpinGuard,
 };
 
@@ -232,7 +232,7 @@ impl Outbox {
         head: &H,
         payload: &[u8],
     ) -> Result<bool, VisitedLane<'_>> {
-        if payload.len() >= SHARE_BYTES_MIN {
+        if payload.len() >= self.share_bytes_min {
             return Err(VisitedLane(None));
         }
         let Some(lane) = self.lanes.get(self.lane_index(priority)) else {

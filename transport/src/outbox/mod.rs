@@ -58,7 +58,7 @@ use crate::{
         compression::Packer,
         options::Framing,
         parameters::Established,
-        tx::{Lane, LaneConfig, Pushed},
+        tx::{Lane, LaneConfig, Pushed, SHARE_BYTES_MIN},
     },
     sync::{Mutex, Rank, SpinMutex},
 };
@@ -118,6 +118,8 @@ pub struct Outbox {
     is_divided: AtomicBool,
     /// Bytes of a whole batch's buffer.
     batch_bytes: usize,
+    /// Length from which on payloads are not copied into a batch.
+    share_bytes_min: usize,
     /// Elects the thread that writes. Only a thread that it has made the writer writes, with `writer` locked.
     election: WriterElection,
     epoch: Instant,
@@ -195,9 +197,13 @@ impl Outbox {
                     initial_sn: established.initial_sn_tx,
                     queue_bytes_max: queue_bytes_max(priority),
                     framing,
-                }),
+                    share_bytes_min: SHARE_BYTES_MIN,
+                })
+                .sharing(established.options.shared.clone()),
             )
         };
+        let shared = established.options.shared.as_ref();
+        let share_bytes_min = Lane::share_bytes_min(shared);
         let lanes: Box<[_]> = if established.qos {
             Priority::ALL
                 .iter()
@@ -219,6 +225,7 @@ impl Outbox {
             election: WriterElection::new(),
             writer: Mutex::ranked(Rank::Writer, SocketWriter::new(direct, packer)),
             batch_bytes: batch_size.into(),
+            share_bytes_min,
             epoch: clock::now(),
             last_quiet_ns: AtomicU64::new(0),
             last_received_ns: AtomicU64::new(0),

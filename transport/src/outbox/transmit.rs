@@ -215,6 +215,7 @@ mod tests {
             initial_sn: 0,
             queue_bytes_max: 1 << 20,
             framing: Framing::Plain,
+            share_bytes_min: crate::protocol::tx::SHARE_BYTES_MIN,
         });
         let payload = ZSlice::from((0..=255).cycle().take(10_000).collect::<Vec<u8>>());
         for tail in [Tail::NONE, Tail::Shared(&payload), Tail::NONE] {

@@ -17,5 +17,6 @@ pub mod options;
 pub mod parameters;
 pub mod patience;
 pub mod rx;
+pub mod shared;
 pub mod timers;
 pub mod tx;

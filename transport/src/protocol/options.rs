@@ -9,6 +9,7 @@ use zonda_codec::{QosLink, Reliability};
 use super::auth::{Credentials, UserIds, Users};
 use super::certificate::CertificateNames;
 use super::multilink::{NodeKey, PeerKey};
+use super::shared::{SharedLink, SharedMemory};
 
 /// Options that a node agrees to on its links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +29,8 @@ pub struct LocalOptions {
     pub multilink: Option<NodeKey>,
     /// Name of the region that this node is in, which it tells its peers. Default: none.
     pub region_name: Option<Arc<str>>,
+    /// Memory that the node shares with other nodes of its host. Default: none.
+    pub shared: Option<SharedMemory>,
 }
 
 /// Options that the two sides of a link agreed on.
@@ -40,6 +43,8 @@ pub struct LinkOptions {
     /// Priorities and reliability that the link is for, as far as its ends have agreed on any. A
     /// peer may choose among several links by them.
     pub qos_link: Option<QosLink>,
+    /// Set if both ends share memory.
+    pub(crate) shared: Option<SharedLink>,
     /// Proven facts about the peer. Few links have any, and each step of a handshake copies the
     /// options.
     pub(crate) proven: Option<Arc<Proven>>,
@@ -155,6 +160,12 @@ impl LinkOptions {
         self.proven.as_ref()?.multilink.as_ref()
     }
 
+    /// Returns true if both ends share memory.
+    #[must_use]
+    pub fn is_shm(&self) -> bool {
+        self.shared.is_some()
+    }
+
     /// Returns the options as words; empty for a plain link.
     ///
     /// ```
@@ -171,6 +182,7 @@ impl LinkOptions {
             (self.compression, "compression"),
             (self.low_latency, "lowlatency"),
             (self.multilink().is_some(), "multilink"),
+            (self.is_shm(), "shm"),
         ];
         let named = named.iter().filter(|(is_set, _)| *is_set);
         user.into_iter()

@@ -13,6 +13,7 @@ use zonda_codec::{QosLink, Resolution, WhatAmI, ZenohId};
 
 use super::certificate::CertificateNames;
 use super::options::{LinkOptions, LocalOptions};
+use super::shared::SharedMemory;
 
 /// Minimum batch size, in bytes with its length prefix, that any link may agree on.
 ///
@@ -61,6 +62,9 @@ pub struct LocalParameters {
     pub options: Arc<LocalOptions>,
     /// Priorities and reliability that this node offers for a link that it opens. Default: none.
     pub qos_link: Option<QosLink>,
+    /// Set if both ends of the link are on this host: only then [shared memory](LocalOptions::shared) is offered. Default
+    /// false.
+    pub is_one_host: bool,
 }
 
 impl LocalParameters {
@@ -80,7 +84,14 @@ impl LocalParameters {
             message_size_max: 1 << 30,
             options: Arc::default(),
             qos_link: None,
+            is_one_host: false,
         }
+    }
+
+    /// Returns the memory that this node shares with the peer of a link, if any. A connection of several links has none:
+    /// its descriptors would be counted on another link than the one that they came on.
+    pub(crate) fn shared(&self) -> Option<&SharedMemory> {
+        self.options.shared.as_ref().filter(|_| self.is_one_host)
     }
 
     /// Returns the smallest batch size that this node agrees to.

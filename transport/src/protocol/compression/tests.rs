@@ -24,6 +24,7 @@ fn lane(batch_size: u16) -> Lane {
         initial_sn: 0,
         queue_bytes_max: 1 << 30,
         framing: Framing::Compressed,
+        share_bytes_min: crate::protocol::tx::SHARE_BYTES_MIN,
     })
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Accepting side of a handshake. The acceptor keeps no state of the peer between InitAck and
-//! OpenSyn: the agreed parameters travel in the authenticated cookie.
+//! OpenSyn: the agreed parameters travel in the authenticated cookie. An offer of shared memory is its only state, on
+//! links within a host.
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
+use crate::protocol::shared::{Offered, SharedLink, WrongProof};
 use crate::protocol::parameters::{Established, LocalParameters, initial_sn};
 
 /// Effect of a batch on an [`Acceptor`].
@@ -28,11 +30,13 @@ pub enum AcceptStep {
 }
 
 /// Content of the answer to a peer that waits to be admitted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Waiting {
     initial_sn: u32,
     /// Set if the connection to the peer may have several links.
     multilink: bool,
+    /// Counters of shared memory, for the peer.
+    shared: Option<Vec<u8>>,
 }
 
 /// Accepting side of one handshake.
@@ -48,6 +52,8 @@ pub struct Acceptor {
     bearer: Option<Vec<u8>>,
     /// First sequence number of this side, set once the peer waits to be admitted.
     waiting: Option<Waiting>,
+    /// State of the peer's offer of shared memory.
+    offered: Option<Offered>,
 }
 
 impl Acceptor {
@@ -61,6 +67,7 @@ impl Acceptor {
             nonce: 0,
             bearer: None,
             waiting: None,
+            offered: None,
         }
     }
 
@@ -122,6 +129,7 @@ impl Acceptor {
         if let Some(Waiting {
             initial_sn,
             multilink,
+            shared,
         }) = self.waiting.take()
         {
             put(
@@ -131,6 +139,7 @@ impl Acceptor {
                     ext: OpenExt {
                         auth: self.asks().then_some(password::UNIT),
                         multilink: multilink.then_some(&[]),
+                        shm: shared.as_deref(),
                         ..OpenExt::default()
                     },
                 },
@@ -161,10 +170,13 @@ impl Acceptor {
             (step, TransportMessage::OpenSyn(syn))
                 if step == Step::OpenSyn || self.may_come_back() =>
             {
-                let established = self.recognise(&syn)?;
+                let mut established = self.recognise(&syn)?;
+                let shared = self.share(&syn)?.unzip();
+                established.options.shared = shared.0;
                 self.waiting = Some(Waiting {
                     initial_sn: established.initial_sn_tx,
                     multilink: established.options.multilink().is_some(),
+                    shared: shared.1,
                 });
                 self.step = Step::Finished;
                 Ok(AcceptStep::Admit(established))
@@ -187,7 +199,8 @@ impl Acceptor {
 
     /// Writes the InitAck: the narrower of both sides' parameters, and the offered features that
     /// this side has as well.
-    fn acknowledge(&self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
+    fn acknowledge(
+        &mut self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         // Refuse other versions and batches that are too small.
         if syn.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
@@ -209,6 +222,8 @@ impl Acceptor {
         let qos = self.local.qos && (syn.ext.qos || range.is_some());
         let low_latency = options.low_latency && !self.local.qos && syn.ext.low_latency && !qos;
         let (multilink, keys) = self.meet(syn, low_latency)?.unzip();
+        let is_plain = multilink.is_none() && !low_latency;
+        let segment = is_plain.then(|| self.take_offer(syn)).flatten();
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
@@ -239,12 +254,38 @@ impl Acceptor {
                 multilink: keys.as_deref(),
                 low_latency: agreement.low_latency,
                 compression: agreement.compression,
+                shm: segment.as_deref(),
                 region_name: self.local.options.region_name.as_deref(),
                 ..InitExt::default()
             },
         };
         put(&ack, out);
         Ok(())
+    }
+
+    /// Takes the offer of an opener whose segment this node can open; returns the answer.
+    fn take_offer(&mut self, syn: &InitSyn<'_>) -> Option<Vec<u8>> {
+        let (memory, body) = self.local.shared().zip(syn.ext.shm)?;
+        let (offered, answer) = memory.acknowledge(body)?;
+        self.offered = Some(offered);
+        Some(answer)
+    }
+
+    /// Returns the shared memory of a link whose opener has proved that it can open this node's segment, and the answer
+    /// to it.
+    fn share(&mut self, syn: &OpenSyn<'_>) -> Result<Option<(SharedLink, Vec<u8>)>, HandshakeError> {
+        let (Some(offered), Some(body)) = (self.offered.take(), syn.ext.shm) else {
+            return Ok(None);
+        };
+        let Some(memory) = self.local.shared() else {
+            return Ok(None);
+        };
+        memory
+            .admit(offered, body)
+            .map_err(|WrongProof| HandshakeError::Feature {
+                step: Step::OpenSyn,
+                what: "the proof of shared memory",
+            })
     }
 
     /// Returns true if this node admits known users only.

@@ -11,6 +11,7 @@ use super::{HandshakeError, Step, answer, decode, is_invalid, name, password, pu
 use crate::protocol::auth::Credentials;
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
+use crate::protocol::shared::{Offered, SharedMemory};
 use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, initial_sn, is_within};
 
 /// Effect of a batch on an [`Opener`].
@@ -35,6 +36,8 @@ pub struct Opener {
     nonce: Option<u64>,
     /// Key of the acceptor, once several links are agreed on.
     peer: Option<PeerKey>,
+    /// State of the offer of shared memory, once the acceptor has taken it.
+    shared: Option<Offered>,
 }
 
 impl Opener {
@@ -47,6 +50,7 @@ impl Opener {
             agreed: None,
             nonce: None,
             peer: None,
+            shared: None,
         }
     }
 
@@ -62,6 +66,7 @@ impl Opener {
         if let Some(own) = &self.local.options.multilink {
             own.public().write(&mut key);
         }
+        let segment = self.local.shared().map(SharedMemory::offer);
         // Offer all that this node has.
         let syn = InitSyn {
             version: PROTOCOL_VERSION,
@@ -76,6 +81,7 @@ impl Opener {
                 multilink: self.local.options.multilink.is_some().then_some(&key),
                 low_latency: self.offers_low_latency(),
                 compression: self.local.options.compression,
+                shm: segment.as_deref(),
                 region_name: self.local.options.region_name.as_deref(),
                 auth: self
                     .local
@@ -119,6 +125,7 @@ impl Opener {
                 let agreed = self.check(&ack)?;
                 let proof = self.prove(&ack)?;
                 let shown = self.show(&ack)?;
+                let shared = self.share(&ack, &agreed);
                 let syn = OpenSyn {
                     lease: self.local.lease,
                     initial_sn: agreed.initial_sn_tx,
@@ -126,6 +133,7 @@ impl Opener {
                     ext: OpenExt {
                         auth: proof.as_deref(),
                         multilink: shown.as_deref(),
+                        shm: shared.as_deref(),
                         ..OpenExt::default()
                     },
                 };
@@ -238,8 +246,19 @@ impl Opener {
         Ok(Some(body))
     }
 
+    /// Returns the proof that this node shares memory with the acceptor, if it does.
+    fn share(&mut self, ack: &InitAck<'_>, agreed: &Established) -> Option<Vec<u8>> {
+        let (memory, body) = self.local.shared().zip(ack.ext.shm)?;
+        if self.peer.is_some() || agreed.options.low_latency {
+            return None;
+        }
+        let (offered, proof) = memory.prove(body)?;
+        self.shared = Some(offered);
+        Some(proof)
+    }
+
     fn complete(
-        &self,
+        &mut self,
         agreed: Established,
         ack: &OpenAck<'_>,
     ) -> Result<Established, HandshakeError> {
@@ -251,7 +270,10 @@ impl Opener {
         let credentials = self.local.options.credentials.as_ref();
         let user = credentials.filter(|_| self.nonce.is_some());
         let peer = self.peer.clone().filter(|_| ack.ext.multilink.is_some());
-        let options = agreed.options.clone();
+        let mut options = agreed.options.clone();
+        let offered = self.shared.take().zip(ack.ext.shm);
+        options.shared = (self.local.shared().zip(offered))
+            .and_then(|(memory, (offered, body))| memory.complete(offered, body));
         Ok(Established {
             remote_lease: self.local.accepted_lease(ack.lease),
             initial_sn_rx: ack.initial_sn,

@@ -33,8 +33,11 @@ pub struct Received {
     pub messages_too_large: u64,
     /// Messages reassembled from fragments that could not be decoded, and those in shared memory.
     pub messages_undecodable: u64,
-    /// Messages whose payload lies in the sender's shared memory, in fragments or not. The receiver drops them.
+    /// Messages dropped because their payload lies in shared memory, in fragments or not: of a link whose ends do not
+    /// share memory, or with a payload that was refused.
     pub messages_in_shared_memory: u64,
+    /// Payloads, or pieces of them, that arrived in shared memory on a link whose ends share it.
+    pub descriptors: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
     /// Number of times that a priority had to wait for a declaration that was still on its way.

@@ -8,6 +8,7 @@
 mod bare;
 mod held;
 mod landing;
+mod shared;
 
 use std::{
     sync::Arc,
@@ -24,7 +25,7 @@ use super::arrived::{Arrived, PRIORITIES, Received};
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
 use crate::ledger::Share;
 use crate::protocol::parameters::{Established, LEASE_MAX};
-use crate::protocol::{compression::Corrupt, options::Framing};
+use crate::protocol::{compression::Corrupt, options::Framing, shared::SharedLink};
 
 pub use held::HELD_BYTES_MAX;
 pub use landing::ReadBuffer;
@@ -185,6 +186,8 @@ pub struct Receiver {
     unfinished: Option<(Priority, Reliability)>,
     /// Messages that wait for declarations. Boxed, as few connections have any.
     held: Option<Box<held::Held>>,
+    /// Set if payloads may arrive in shared memory.
+    shared: Option<SharedLink>,
     message_size_max: usize,
     counters: Received,
     idle: Idle,
@@ -237,6 +240,7 @@ impl Receiver {
             landing: None,
             unfinished: None,
             held: None,
+            shared: established.options.shared.clone(),
             message_size_max,
             counters: Received::default(),
             idle: Idle {
@@ -634,10 +638,13 @@ impl<D: Deliver> DecodePass<'_, D> {
                 let start = *r;
                 let (push, raw) = match Push::decode_with_raw(r) {
                     Ok(decoded) => decoded,
-                    Err(error) => {
-                        self.unusable(offset, error)?;
-                        continue;
-                    }
+                    Err(error) => match self.set_apart(error, start, r, &context)? {
+                        None => continue,
+                        stop => {
+                            pause = stop;
+                            break;
+                        }
+                    },
                 };
                 self.deliver.push(&push, raw, &context);
                 if let Some(run) = PushRun::following(start, &push, raw, *r) {
@@ -648,10 +655,13 @@ impl<D: Deliver> DecodePass<'_, D> {
                 let start = *r;
                 let message = match NetworkMessage::decode(r) {
                     Ok(message) => message,
-                    Err(error) => {
-                        self.unusable(offset, error)?;
-                        continue;
-                    }
+                    Err(error) => match self.set_apart(error, start, r, &context)? {
+                        None => continue,
+                        stop => {
+                            pause = stop;
+                            break;
+                        }
+                    },
                 };
                 let raw = r.since(start);
                 self.deliver.message(message, &Context { raw, ..context });
@@ -744,6 +754,32 @@ impl<D: Deliver> DecodePass<'_, D> {
             raw: &[],
         };
         Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
+    }
+
+    /// Handles a message that was not decoded and ends at `r`: delivers one in shared memory. Returns the point to go on
+    /// from after a pause.
+    #[cold]
+    fn set_apart(
+        &mut self,
+        error: DecodeError,
+        start: Reader<'_>,
+        r: &Reader<'_>,
+        context: &Context<'_>,
+    ) -> Result<Option<Pause>, PeerMisbehaved> {
+        let DecodeError::SharedMemory { .. } = error else {
+            return self.unusable(start.position(), error).map(|()| None);
+        };
+        let raw = r.since(start);
+        let (priority, reliability) = (context.priority, context.reliability);
+        let at = r.position();
+        match self.receiver.hand_on_shared(raw, context, self.deliver) {
+            false => Ok(self.pause((priority, reliability), at, r)),
+            true => Ok(Some(Pause {
+                at,
+                reliability,
+                priority,
+            })),
+        }
     }
 
     /// Handles an undecodable message. A message whose payload lies in the sender's shared memory is for a node of that

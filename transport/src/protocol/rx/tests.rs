@@ -258,14 +258,13 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
 }
 
 /// Messages that the reference sends in a multicast group (captured), followed by one for all
-/// nodes. The forms of queries and errors are from the source of the reference.
+/// nodes, and a query with a body as it sends one to a neighbour that shares memory.
 #[test]
 fn messages_in_shared_memory_are_read_over() {
     let push = b"\x7d\x00\x03a/b\x81\x12\x01\x01\x07\xa0\x9c\x01\xbc\x67\x00\x00";
     let several = b"\x7d\x00\x03a/b\x81\x12\x02\x00\x01x\x01\x00";
-    let question = b"\x1c\x01\x01\x83\x84\x43\x02\x00x";
-    let error = b"\x1b\x01\x00\x85\x12\x01\x01\x01x";
-    let messages: [&[u8]; 4] = [push, several, question, error];
+    let question = b"\x1c\x01\x01\x83\x84\x43\x34\x00\x01\x01\x05\x32\xaa\x3e\x00\x00";
+    let messages: [&[u8]; 3] = [push, several, question];
     for message in messages {
         let mut batch = frame(DATA, 100, &[b"before"]);
         batch.extend_from_slice(message);

@@ -5,7 +5,7 @@
 use zonda_codec::ZSlice;
 use zonda_codec::{Priority, payload::shared_part};
 
-use crate::protocol::options::Framing;
+use crate::protocol::{options::Framing, shared::own_copy};
 
 /// Bytes of the length prefix that every batch of a streamed link starts with.
 pub(crate) const PREFIX_BYTES: usize = 2;
@@ -308,10 +308,23 @@ impl<'a> Tail<'a> {
     pub(super) fn share(&self, start: usize, end: usize) -> Option<ZSlice> {
         match self {
             Tail::Copy(_) => None,
-            Tail::Shared(slice) => slice.subslice(start..end),
-            Tail::Part { block, part } => {
-                part.get(start..end).map(|bytes| shared_part(block, bytes))
+            Tail::Shared(slice) => {
+                own_copy(slice, start, end).or_else(|| slice.subslice(start..end))
             }
+            Tail::Part { block, part } => {
+                let bytes = part.get(start..end)?;
+                let own = (part.as_ptr() == block.as_ptr()).then(|| own_copy(block, start, end));
+                Some(own.flatten().unwrap_or_else(|| shared_part(block, bytes)))
+            }
+        }
+    }
+
+    /// Returns the payload as a slice that outlives the call, wherever its bytes lie; copies bytes that have no owner.
+    pub(super) fn slice(&self) -> ZSlice {
+        match self {
+            Tail::Copy(bytes) => ZSlice::from(bytes.to_vec()),
+            Tail::Shared(slice) => (*slice).clone(),
+            Tail::Part { block, part } => shared_part(block, part),
         }
     }
 }

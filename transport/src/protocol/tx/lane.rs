@@ -8,7 +8,7 @@ use zonda_codec::{
     Encode, EncodeError, Fragment, FrameHeader, NextSn, Priority, Reliability, Writer,
 };
 
-use crate::protocol::options::Framing;
+use crate::protocol::{options::Framing, shared::SharedLink};
 
 use super::{
     SHARE_BYTES_MIN,
@@ -44,6 +44,9 @@ pub struct LaneConfig {
     pub queue_bytes_max: usize,
     /// Framing of the messages.
     pub framing: Framing,
+    /// Length from which on payloads are not copied into a batch: [`SHARE_BYTES_MIN`], or less where they may leave in
+    /// [shared memory](Lane::sharing).
+    pub share_bytes_min: usize,
 }
 
 /// Message to send: a head that can encode itself, and the payload bytes that follow the head.
@@ -86,6 +89,8 @@ pub struct Lane {
     own_bytes: usize,
     /// Foreign memory that queued payloads keep.
     pub(super) pins: PinnedBlocks,
+    /// Set if payloads may leave in shared memory.
+    pub(super) shared: Option<SharedLink>,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
     /// Number of messages that were queued so far.
@@ -118,12 +123,27 @@ impl Lane {
             fragment_bytes: 0,
             own_bytes: 0,
             pins: PinnedBlocks::default(),
+            shared: None,
             spares: Vec::new(),
             next_sn: [first; 2],
             accepted: 0,
             popped: 0,
             guest_until: 0,
         }
+    }
+
+    /// Returns the lane with payloads that leave in shared memory.
+    #[must_use]
+    pub fn sharing(mut self, shared: Option<SharedLink>) -> Self {
+        self.config.share_bytes_min = Lane::share_bytes_min(shared.as_ref());
+        self.shared = shared;
+        self
+    }
+
+    /// Returns the length from which on payloads are not copied into a batch.
+    pub(crate) fn share_bytes_min(shared: Option<&SharedLink>) -> usize {
+        let shared = shared.map(|link| link.size_min().min(SHARE_BYTES_MIN - 1));
+        shared.unwrap_or(SHARE_BYTES_MIN)
     }
 
     /// Returns the number of messages that were queued so far.
@@ -385,6 +405,11 @@ impl Lane {
         if self.config.framing.is_bare() {
             return self.push_message(message);
         }
+        if message.payload.size() >= self.config.share_bytes_min
+            && let Some(pushed) = self.push_shared(message)?
+        {
+            return Ok(pushed);
+        }
         let sealed = self.seal_open();
         // No buffer is taken for a message that cannot fit in any.
         if message.payload.size() >= usize::from(self.config.batch_size) {
@@ -392,7 +417,12 @@ impl Lane {
         }
         let mut batch = self.fresh();
         let (frame, queue) = (Some(&self.next_sn), self.queue());
-        match append(&mut batch, &self.config, frame, message, queue) {
+        // What cannot leave in shared memory leaves as on any other link.
+        let config = LaneConfig {
+            share_bytes_min: SHARE_BYTES_MIN,
+            ..self.config
+        };
+        match append(&mut batch, &config, frame, message, queue) {
             Ok(shared) => {
                 self.open = Some(batch);
                 let pushed = self.appended(message.reliability, shared);
@@ -624,7 +654,10 @@ pub(super) fn append<E: Encode + ?Sized>(
     message.head.encode(&mut writer)?;
     // Attach a large payload as a slice if the lane may keep its memory.
     let payload = message.payload.bytes();
-    if payload.len() >= SHARE_BYTES_MIN {
+    if payload.len() >= config.share_bytes_min {
+        if config.share_bytes_min < SHARE_BYTES_MIN {
+            return Err(EncodeError::NoRoom);
+        }
         let written = writer.position();
         if room - written < payload.len() {
             return Err(EncodeError::NoRoom);

@@ -11,6 +11,7 @@ mod bare;
 mod batch;
 mod lane;
 mod pinned_blocks;
+mod shared;
 #[cfg(test)]
 mod tests;
 

@@ -22,6 +22,7 @@ fn lane(batch_size: u16) -> Lane {
         initial_sn: 0x7e,
         queue_bytes_max: 3000,
         framing: Framing::Plain,
+        share_bytes_min: crate::protocol::tx::SHARE_BYTES_MIN,
     })
 }
 

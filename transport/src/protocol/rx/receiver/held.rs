@@ -381,6 +381,25 @@ impl Receiver {
         }
     }
 
+    /// Counts a message that was delivered by itself. True if it came too early: then its `bytes` are kept.
+    pub(super) fn note_whole<D: Deliver>(
+        &mut self,
+        bytes: impl FnOnce() -> ZSlice,
+        context: &Context<'_>,
+        deliver: &mut D,
+    ) -> bool {
+        let kept = || {
+            Some(Item {
+                bytes: bytes(),
+                is_copy: true,
+                from: From::Message(context.reliability),
+            })
+        };
+        let is_early = deliver.wants_pause() && self.note_early(deliver, kept);
+        self.note_messages(context.priority, u64::from(!is_early));
+        is_early
+    }
+
     fn take_early(&mut self) -> Option<EarlyMessage> {
         self.held.as_mut()?.early.take()
     }
@@ -421,7 +440,9 @@ impl Receiver {
         let is_early = deliver.wants_pause() && self.note_early(deliver, || Some(kept()));
         match delivered {
             Ok(true) => self.note_messages(context.priority, u64::from(!is_early)),
-            Err(DecodeError::SharedMemory { .. }) => self.note_shared_memory(),
+            Err(DecodeError::SharedMemory { .. }) => {
+                return self.hand_on_shared(message, context, deliver);
+            }
             Ok(false) | Err(_) => self.counters.messages_undecodable += 1,
         }
         is_early

@@ -24,6 +24,7 @@ fn lane(batch_size: u16) -> Lane {
         initial_sn: 0,
         queue_bytes_max: 100_000,
         framing: Framing::Bare,
+        share_bytes_min: crate::protocol::tx::SHARE_BYTES_MIN,
     })
 }
 

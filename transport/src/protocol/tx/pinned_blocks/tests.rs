@@ -34,6 +34,7 @@ fn lane(batch_size: u16) -> Lane {
         initial_sn: 0,
         queue_bytes_max: QUEUE_BYTES_MAX,
         framing: Framing::Plain,
+        share_bytes_min: crate::protocol::tx::SHARE_BYTES_MIN,
     })
 }
 
