@@ -138,7 +138,9 @@ fn an_extension_ends_where_its_field_ends() {
 /// A reader that knows shared memory reads the body behind this extension in another way than one that skips it.
 #[test]
 fn a_question_in_shared_memory_is_refused() {
-    let question = [0x1c, 1, 1, 0x83, 0x84, 0x43, 52, 0, 1, 1, 5, 50, 0xaa, 0x3e, 0, 0];
+    let question = [
+        0x1c, 1, 1, 0x83, 0x84, 0x43, 52, 0, 1, 1, 5, 50, 0xaa, 0x3e, 0, 0,
+    ];
     let ours = NetworkMessage::decode(&mut Reader::new(&question));
     let refused = DecodeError::SharedMemory { end: 16 };
     assert_eq!(ours, Err(refused));

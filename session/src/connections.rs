@@ -33,6 +33,7 @@ pub struct Transport {
     zid: ZenohId,
     whatami: WhatAmI,
     is_qos: bool,
+    is_shm: bool,
 }
 
 impl Transport {
@@ -41,6 +42,7 @@ impl Transport {
             zid: link.zid,
             whatami: link.whatami,
             is_qos: link.is_qos,
+            is_shm: link.options.is_shm(),
         }
     }
 
@@ -57,6 +59,11 @@ impl Transport {
     /// Returns whether messages have priorities on it.
     pub fn is_qos(&self) -> bool {
         self.is_qos
+    }
+
+    /// Returns whether payloads go over it in shared memory.
+    pub fn is_shm(&self) -> bool {
+        self.is_shm
     }
 
     /// Returns whether it is a multicast group: never, so far.

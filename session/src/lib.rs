@@ -141,6 +141,8 @@ pub mod sample;
 pub mod scouting;
 mod served_plugin;
 pub mod session;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub mod shm;
 mod subscriber;
 pub mod time;
 pub mod timestamp_stack;

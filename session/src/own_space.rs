@@ -130,7 +130,7 @@ fn transport_value(transport: &Transport) -> Value {
         "zid": transport.zid().to_string(),
         "whatami": transport.whatami().to_string(),
         "is_qos": transport.is_qos(),
-        "is_shm": false,
+        "is_shm": transport.is_shm(),
     })
 }
 

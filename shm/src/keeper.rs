@@ -45,7 +45,9 @@ fn keep(add: impl FnOnce(&mut Kept)) {
         let for_thread = Arc::clone(&keeper);
         let thread = std::thread::Builder::new().name("zonda-shm".to_owned());
         if let Err(error) = thread.spawn(move || for_thread.work()) {
-            tracing::warn!("no thread for shared memory: {error}; buffers of lost holders stay lost");
+            tracing::warn!(
+                "no thread for shared memory: {error}; buffers of lost holders stay lost"
+            );
         }
         keeper
     });
@@ -93,7 +95,9 @@ impl Keeper {
             let pools = alive(&mut kept.pools);
             let links = alive(&mut kept.links);
             kept.ended.iter_mut().for_each(|(rounds, _)| *rounds += 1);
-            let over = kept.ended.extract_if(.., |(rounds, _)| *rounds > ROUNDS_AFTER_END);
+            let over = kept
+                .ended
+                .extract_if(.., |(rounds, _)| *rounds > ROUNDS_AFTER_END);
             let over: Vec<_> = over.map(|(_, link)| link).collect();
             drop(kept);
             let whole = metas.iter().filter(|meta| meta.is_whole());

@@ -208,7 +208,10 @@ impl Drop for Neighbour {
     fn drop(&mut self) {
         let counts = self.node.counts();
         Counts::subtract(&counts.links);
-        let mapped = self.mapped.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mapped = self
+            .mapped
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         let segments = mapped.metas.len() + mapped.data.len();
         (0..segments).for_each(|_| Counts::subtract(&counts.segments));
         keeper::end(Arc::clone(&self.outgoing));

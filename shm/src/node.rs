@@ -138,7 +138,9 @@ impl Node {
             let bytes = self.settings.pool_bytes;
             let made = (bytes > 0).then(|| Pool::create(bytes, Arc::clone(&self.counts)))?;
             made.inspect_err(|error| {
-                tracing::warn!("no pool of {bytes} bytes in shared memory: {error}; payloads go over the link");
+                tracing::warn!(
+                    "no pool of {bytes} bytes in shared memory: {error}; payloads go over the link"
+                );
             })
             .ok()
         };

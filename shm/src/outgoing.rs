@@ -99,7 +99,11 @@ impl Outgoing {
                 return None;
             }
             let (told, used) = describe()?;
-            let counter = self.lease.node.auth().counter(self.lease.number(priority))?;
+            let counter = self
+                .lease
+                .node
+                .auth()
+                .counter(self.lease.number(priority))?;
             counter.fetch_add(1, AcqRel);
             sent.push_back(used);
             Some(told)

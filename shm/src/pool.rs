@@ -28,7 +28,9 @@ const MISSES_MAX: u8 = 6;
 
 /// Error of a pool without room for a loan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no {wanted} bytes of shared memory are free in a pool of {size}: wait until receivers have given theirs back, or make it larger")]
+#[error(
+    "no {wanted} bytes of shared memory are free in a pool of {size}: wait until receivers have given theirs back, or make it larger"
+)]
 pub struct Full {
     /// Bytes of the loan.
     pub wanted: usize,

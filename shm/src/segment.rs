@@ -120,7 +120,9 @@ impl Segment {
     /// Returns the mapping.
     pub(crate) fn map(&self) -> &Map {
         // Only `drop` takes it.
-        self.map.as_ref().expect("a segment is mapped until it is dropped")
+        self.map
+            .as_ref()
+            .expect("a segment is mapped until it is dropped")
     }
 }
 
@@ -147,7 +149,10 @@ pub(crate) fn sweep() {
     };
     for file in files.flatten() {
         let file_name = file.file_name();
-        let Some(id) = file_name.to_str().and_then(|name| name.strip_suffix(".zenoh")) else {
+        let Some(id) = file_name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".zenoh"))
+        else {
             continue;
         };
         let written = file.metadata().and_then(|metadata| metadata.modified());
@@ -155,7 +160,10 @@ pub(crate) fn sweep() {
         if !age.is_ok_and(|age| age >= ORPHAN_AGE) {
             continue;
         }
-        if let Some(id) = id.parse().ok().filter(|_| id.bytes().all(|b| b.is_ascii_digit()))
+        if let Some(id) = id
+            .parse()
+            .ok()
+            .filter(|_| id.bytes().all(|b| b.is_ascii_digit()))
             && let Ok((fd, _)) = open_file(id, true)
         {
             remove_if_last(&fd, &name(id));

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zonda_codec::{ZSlice, shared::{Descriptor, Kind}};
+use zonda_codec::{
+    ZSlice,
+    shared::{Descriptor, Kind},
+};
 
 use crate::{
     Neighbour, Node, Refusal, Settings, SharedBuffer,
@@ -27,7 +30,10 @@ fn node() -> Arc<Node> {
 /// Returns the two ends of a link.
 fn link(a: &Arc<Node>, b: &Arc<Node>) -> (Neighbour, Neighbour) {
     let (to_b, to_a) = (a.knock(b.segment()).unwrap(), b.knock(a.segment()).unwrap());
-    assert_eq!((to_b.challenge(), to_a.challenge()), (b.challenge(), a.challenge()));
+    assert_eq!(
+        (to_b.challenge(), to_a.challenge()),
+        (b.challenge(), a.challenge())
+    );
     let (of_a, of_b) = (a.lease().unwrap(), b.lease().unwrap());
     let (numbers_a, numbers_b) = (of_a.numbers(), of_b.numbers());
     (
@@ -184,10 +190,36 @@ fn forged_headers_and_descriptors_are_refused() {
     let cases = [
         (place, 0),
         (place, 101),
-        (Place { offset: 4000, capacity: 20000, ..place }, 20000),
-        (Place { offset: 0xffff_f000, ..place }, 100),
-        (Place { capacity: u64::MAX, ..place }, 1 << 30),
-        (Place { offset: 4097, capacity: u64::MAX, ..place }, u64::MAX),
+        (
+            Place {
+                offset: 4000,
+                capacity: 20000,
+                ..place
+            },
+            20000,
+        ),
+        (
+            Place {
+                offset: 0xffff_f000,
+                ..place
+            },
+            100,
+        ),
+        (
+            Place {
+                capacity: u64::MAX,
+                ..place
+            },
+            1 << 30,
+        ),
+        (
+            Place {
+                offset: 4097,
+                capacity: u64::MAX,
+                ..place
+            },
+            u64::MAX,
+        ),
     ];
     for (index, (place, len)) in (0..).zip(cases) {
         forged.meta.begin(index, place);
@@ -195,15 +227,30 @@ fn forged_headers_and_descriptors_are_refused() {
         assert!(matches!(taken, Err(Refusal::Bounds { .. })), "{taken:?}");
         assert_eq!(forged.meta.references(index), 0, "given back");
     }
-    forged.meta.begin(7, Place { protocol: 9, ..place });
+    forged.meta.begin(
+        7,
+        Place {
+            protocol: 9,
+            ..place
+        },
+    );
     assert_eq!(take(forged.told(7, 100)), Err(Refusal::Protocol(9)));
-    forged.meta.begin(8, Place { segment: 4242, ..place });
+    forged.meta.begin(
+        8,
+        Place {
+            segment: 4242,
+            ..place
+        },
+    );
     assert!(matches!(take(forged.told(8, 100)), Err(Refusal::Absent(_))));
     forged.meta.begin(9, place);
     forged.meta.retire(9, true);
     assert_eq!(take(forged.told(9, 100)), Err(Refusal::Generation(1)));
     assert_eq!(forged.meta.references(9), 1, "another payload's by now");
-    let elsewhere = Descriptor { segment: forged.meta.id() ^ 1, ..forged.told(0, 100) };
+    let elsewhere = Descriptor {
+        segment: forged.meta.id() ^ 1,
+        ..forged.told(0, 100)
+    };
     assert!(matches!(take(elsewhere), Err(Refusal::Absent(_))));
     assert_eq!(b.counted().refused.iter().sum::<u64>(), 11);
     assert_eq!(b.counted().held, 0);
@@ -247,7 +294,11 @@ fn files_of_other_users_and_sizes_are_refused() {
     assert_eq!(a.knock(b.segment()).unwrap_err(), Refusal::Owner);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     let candidate = a.knock(b.segment()).unwrap();
-    rustix::fs::ftruncate(std::fs::File::options().write(true).open(&path).unwrap(), 24).unwrap();
+    rustix::fs::ftruncate(
+        std::fs::File::options().write(true).open(&path).unwrap(),
+        24,
+    )
+    .unwrap();
     let lease = a.lease().unwrap();
     let refused = Neighbour::new(&a, candidate, lease, [0; 8]).unwrap_err();
     assert_eq!(refused, Refusal::Size(24));
@@ -306,7 +357,10 @@ fn a_liar_changes_words_at_random() {
             },
         );
         let len = near[(random() % 5) as usize];
-        let told = Descriptor { generation: (random() % 8 / 7) as u32, ..forged.told(index, len) };
+        let told = Descriptor {
+            generation: (random() % 8 / 7) as u32,
+            ..forged.told(index, len)
+        };
         match to_a.take(&told, 0, batch) {
             Ok(taken) => {
                 assert!(taken.iter().all(|byte| *byte == 9));

@@ -104,7 +104,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 }
 
 /// Prefixes of keys that the reference does not have.
-const ONLY_OURS: [&str; 11] = [
+const ONLY_OURS: [&str; 12] = [
     "runtime",
     "isolation/",
     "limits/",
@@ -116,6 +116,7 @@ const ONLY_OURS: [&str; 11] = [
     "transport/auth/usrpwd/dictionary_file_mode",
     "access_control/mode",
     "access_control/multicast",
+    "transport/shared_memory/trust",
 ];
 
 #[test]

@@ -17,15 +17,16 @@ const TESTKIT: &str = "zonda-testkit";
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 25] = [
+const ARROWS: [(&str, &str, &[&str]); 26] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
     (
         "zonda-transport",
         "transport",
-        &["zonda-codec", "zonda-runtime"],
+        &["zonda-codec", "zonda-runtime", "zonda-shm"],
     ),
+    ("zonda-shm", "shm", &["zonda-codec"]),
     ("zonda-table", "router/table", &["zonda-codec"]),
     (
         "zonda-config",
@@ -61,6 +62,7 @@ const ARROWS: [(&str, &str, &[&str]); 25] = [
             "zonda-macros",
             "zonda-runtime",
             "zonda-router",
+            "zonda-shm",
         ],
     ),
     (
@@ -285,9 +287,9 @@ fn no_file_is_borrowed_from_a_crate_that_may_not_be_named() {
 
 #[test]
 fn libraries_and_programs_forbid_unsafe_code() {
-    // the macro of a fuzz target writes its own entry point, nothing here is built on the reference's programs, and Python's
-    // buffers are pointers
-    let others = ["fuzz/fuzz_targets/", "peers/", "bindings/"];
+    // the macro of a fuzz target writes its own entry point, nothing here is built on the reference's programs, Python's
+    // buffers are pointers, and a mapping of shared memory is one
+    let others = ["fuzz/fuzz_targets/", "peers/", "bindings/", "shm/"];
     let is_ours = |s: &&Source| !others.iter().any(|folder| s.path.starts_with(folder));
     let roots: Vec<_> = targets("lib")
         .chain(targets("bin"))

@@ -85,11 +85,14 @@ fn panics_are_caught_in_one_file() {
 /// Blocks and implementations of unsafe code in the library for C. The number may fall.
 const UNSAFE_IN_C: usize = 22;
 
-#[test]
-fn unsafe_code_of_the_library_for_c_does_not_grow() {
+/// The same in the crate of shared memory, all in one type.
+const UNSAFE_IN_SHM: usize = 9;
+
+/// Counts the blocks and implementations of unsafe code in a folder.
+fn unsafe_in(folder: &str) -> usize {
     let own = sources()
         .iter()
-        .filter(|source| source.path.starts_with("bindings/c/src/"));
+        .filter(|source| source.path.starts_with(folder));
     let blocks = |source: &Source| {
         let words = ["unsafe {", "unsafe impl"];
         words
@@ -97,7 +100,18 @@ fn unsafe_code_of_the_library_for_c_does_not_grow() {
             .iter()
             .sum::<usize>()
     };
-    assert_eq!(own.map(blocks).sum::<usize>(), UNSAFE_IN_C);
+    own.map(blocks).sum::<usize>()
+}
+
+#[test]
+fn unsafe_code_of_the_library_for_c_does_not_grow() {
+    assert_eq!(unsafe_in("bindings/c/src/"), UNSAFE_IN_C);
+}
+
+#[test]
+fn unsafe_code_of_shared_memory_is_in_one_file() {
+    assert_eq!(unsafe_in("shm/src/map.rs"), UNSAFE_IN_SHM);
+    assert_eq!(unsafe_in("shm/src/"), UNSAFE_IN_SHM);
 }
 
 #[test]

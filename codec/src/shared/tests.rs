@@ -14,8 +14,8 @@ const DESCRIPTOR: Descriptor = Descriptor {
     generation: 0,
 };
 
-/// A captured put of 100 bytes.
-const PUT: &[u8] = b"\x7d\x00\x05shm/t\x81\x12\x01\x01\x06\x64\x89\x67\x00\x00";
+/// A put of 100 bytes.
+const PUT: &[u8] = b"\x7d\x00\x05shm/t\x81\x12\x01\x01\x05\x64\x89\x67\x00\x00";
 /// A captured put of 200 bytes, with an attachment.
 const PUT_ATTACHED: &[u8] =
     b"\x7d\x00\x05shm/t\x81\x92\x43\x02\xaa\xbb\x01\x01\x06\xc8\x01\x89\x67\x01\x00";
@@ -133,7 +133,9 @@ fn plain_messages_come_back_from_their_shared_forms() {
     let reply = response(ResponseBody::Reply(reply));
     let messages = [
         Push::new(key, PushBody::Put(put)).to_vec().unwrap(),
-        Push::new(key, PushBody::Put(Put::new(b"payload"))).to_vec().unwrap(),
+        Push::new(key, PushBody::Put(Put::new(b"payload")))
+            .to_vec()
+            .unwrap(),
         reply.to_vec().unwrap(),
         Request::new(7, key, query).to_vec().unwrap(),
     ];

@@ -165,6 +165,14 @@ pub fn is_any(found: &Found) -> bool {
     is(found, "any")
 }
 
+pub fn is_init(found: &Found) -> bool {
+    is(found, "init")
+}
+
+pub fn is_bytes(found: &Found) -> bool {
+    is(found, "bytes")
+}
+
 pub fn is_all(found: &Found) -> bool {
     is(found, "all")
 }

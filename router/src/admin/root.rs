@@ -27,6 +27,8 @@ pub(crate) struct Neighbour {
     /// Locator of the multicast group that it is a member of.
     pub(crate) group: Option<Locator>,
     pub(crate) links: Vec<LinkEnds>,
+    /// Set if payloads go to it in shared memory.
+    pub(crate) is_shm: bool,
     /// Weights of the link between two routers.
     pub(crate) weights: Option<LinkWeights>,
     /// Counts of the connection, where the asker wants them.
@@ -109,7 +111,7 @@ fn session(own: WhatAmI, neighbour: &Neighbour) -> Value {
         "peer": peer,
         "whatami": role,
         "links": links,
-        "shm": false,
+        "shm": neighbour.is_shm,
         "region": region(own, neighbour.role),
         "weight": weight,
     });

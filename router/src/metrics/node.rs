@@ -4,7 +4,9 @@
 //! snapshot of the node.
 
 use zonda_codec::Priority;
-use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
+use zonda_transport::{
+    listen::ListenCounts, outbox::PriorityCounts, protocol::shared::SharedCounts,
+};
 
 use crate::{
     metrics::{
@@ -82,8 +84,31 @@ fn without_links(snapshot: &Snapshot) -> Vec<Sample> {
     // Filters, memory and discovery.
     all.extend(snapshot.filters.iter().cloned());
     all.extend(of_memory(&snapshot.usage));
+    all.extend(snapshot.shared_memory.iter().flat_map(of_shared_memory));
     all.extend(of_discovery(&snapshot.discovery));
     all.extend(reference::samples(&snapshot.reference));
+    all
+}
+
+fn of_shared_memory(counts: &SharedCounts) -> Vec<Sample> {
+    let mut all = vec![
+        Sample::of(&SHM_LINKS, counts.links),
+        Sample::of(&SHM_POOLS, counts.pools),
+        Sample::of(&SHM_SEGMENTS, counts.segments),
+        Sample::of(&SHM_HELD, counts.held),
+        Sample::of(&SHM_POOL_FULL, counts.pool_full),
+        Sample::of(&SHM_RECLAIMED, counts.reclaimed),
+    ];
+    let payloads = [
+        ("received", counts.taken),
+        ("sent", counts.sent),
+        ("copied_in", counts.copied_in),
+    ];
+    all.extend(each(&SHM_PAYLOADS, "way", payloads));
+    let refused = counts.refused.iter();
+    all.extend(
+        refused.map(|(reason, count)| Sample::of(&SHM_REFUSED, *count).with("reason", *reason)),
+    );
     all
 }
 

@@ -46,6 +46,14 @@ metrics! {
     MEMORY_CLOSED Counter "zonda_memory_links_closed" "Links that were closed because the neighbour kept most of the memory.";
     MEMORY_REFUSED Counter "zonda_memory_messages_refused" "Messages that there was no memory for.";
     UNFINISHED_CLOSED Counter "zonda_unfinished_links_closed" "Links that were closed because a message was begun and not gone on with.";
+    SHM_LINKS Gauge "zonda_shm_links" "Links whose ends share memory.";
+    SHM_POOLS Gauge "zonda_shm_pools" "Own pools of shared memory.";
+    SHM_SEGMENTS Gauge "zonda_shm_segments" "Segments of other processes that are mapped.";
+    SHM_HELD Gauge "zonda_shm_held" "Payloads in the memory of other processes that are held.";
+    SHM_PAYLOADS Counter "zonda_shm_payloads" "Payloads in shared memory: received, sent, and copied into the pool of the node.";
+    SHM_REFUSED Counter "zonda_shm_refused" "Payloads and segments in shared memory that were refused, by reason.";
+    SHM_POOL_FULL Counter "zonda_shm_pool_full" "How often a pool of shared memory had no room.";
+    SHM_RECLAIMED Counter "zonda_shm_reclaimed" "Payloads in shared memory that were taken back from receivers that ended without giving them back.";
     LINK_BYTES Counter "zonda_link_sent_bytes" "Bytes handed to a link's socket, framing included.";
     LINK_RECEIVED_BYTES Counter "zonda_link_received_bytes" "Bytes read from a link's socket, framing included.";
     LINK_RECEIVED Counter "zonda_link_received_messages" "Messages that came from a neighbour, by priority.";

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
 use zonda_runtime::AnyRuntime;
+use zonda_transport::protocol::shared::SharedMemory;
 
 use super::shared::Shared;
 use crate::{
@@ -38,6 +39,13 @@ impl Node {
     #[must_use]
     pub fn zid(&self) -> ZenohId {
         self.shared.zid
+    }
+
+    /// Returns the memory that this node shares with other nodes of its host; `None` in a build without it, where the
+    /// configuration or the system refuses it.
+    #[must_use]
+    pub fn shared_memory(&self) -> Option<&SharedMemory> {
+        self.shared.options.shared.as_ref()
     }
 
     /// Returns the role of this node.

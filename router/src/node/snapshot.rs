@@ -2,6 +2,8 @@
 
 //! Read-only snapshots of a node, from which its metrics and its admin space are made.
 
+use zonda_transport::protocol::shared::{SharedCounts, SharedMemory};
+
 use crate::{
     admin::root::{LinkEnds, Neighbour, Overview},
     filter::Filters,
@@ -41,6 +43,7 @@ pub(crate) struct Snapshot {
     /// Values for the metrics with the reference's names.
     pub(crate) reference: Values,
     pub(crate) usage: Usage,
+    pub(crate) shared_memory: Option<SharedCounts>,
     pub(crate) discovery: DiscoveryStatus,
 }
 
@@ -90,6 +93,7 @@ fn neighbour(state: &State, face: &Face, with_stats: bool) -> Neighbour {
                 reliability: place.qos_link.and_then(|terms| terms.reliability()),
             })
             .collect(),
+        is_shm: face.status.options.is_shm(),
         weights: state.table.link_weights(&zid),
         traffic: with_stats.then(|| {
             let mut traffic = Traffic::default();
@@ -110,6 +114,7 @@ fn members_of(group: &Face, members: &[LinkStatus]) -> Vec<Neighbour> {
             priorities: None,
             reliability: None,
         }],
+        is_shm: false,
         weights: None,
         traffic: None,
     };
@@ -186,6 +191,7 @@ impl Node {
         let listeners = self.shared.state.lock().peers.listeners();
         let filters = self.shared.state.lock().filters.clone();
         Snapshot {
+            shared_memory: self.options.shared.as_ref().map(SharedMemory::counts),
             links: self.links(),
             ended_links: self.ended_links(),
             slow_consumers: self.slow_consumers(),

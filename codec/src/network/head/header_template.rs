@@ -91,7 +91,7 @@ impl<'f> HeaderTemplate<'f> {
         let stamp = |first: &Timestamp| Timestamp::new(Ntp64(time(first, number)), first.id());
         PassedHead {
             head: self.head,
-            raw: front_of(message.raw_body, message.payload),
+            raw: front_of(message.raw_body, message.payload).unwrap_or(message.raw_body),
             stamp: self.first.as_ref().map(stamp),
             push: None,
         }

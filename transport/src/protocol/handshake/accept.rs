@@ -16,8 +16,8 @@ use super::{
 };
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
-use crate::protocol::shared::{Offered, SharedLink, WrongProof};
 use crate::protocol::parameters::{Established, LocalParameters, initial_sn};
+use crate::protocol::shared::{Offered, SharedLink, WrongProof};
 
 /// Effect of a batch on an [`Acceptor`].
 #[derive(Clone, Debug, PartialEq)]
@@ -199,8 +199,7 @@ impl Acceptor {
 
     /// Writes the InitAck: the narrower of both sides' parameters, and the offered features that
     /// this side has as well.
-    fn acknowledge(
-        &mut self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
+    fn acknowledge(&mut self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         // Refuse other versions and batches that are too small.
         if syn.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
@@ -218,12 +217,12 @@ impl Acceptor {
         }
         // Reduce the offer to the features of this side.
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
-        let options = &self.local.options;
+        let options = Arc::clone(&self.local.options);
         let qos = self.local.qos && (syn.ext.qos || range.is_some());
         let low_latency = options.low_latency && !self.local.qos && syn.ext.low_latency && !qos;
         let (multilink, keys) = self.meet(syn, low_latency)?.unzip();
         let is_plain = multilink.is_none() && !low_latency;
-        let segment = is_plain.then(|| self.take_offer(syn)).flatten();
+        let segment = if is_plain { self.take_offer(syn) } else { None };
         let agreement = Agreement {
             zid: syn.zid,
             whatami: syn.whatami,
@@ -273,7 +272,10 @@ impl Acceptor {
 
     /// Returns the shared memory of a link whose opener has proved that it can open this node's segment, and the answer
     /// to it.
-    fn share(&mut self, syn: &OpenSyn<'_>) -> Result<Option<(SharedLink, Vec<u8>)>, HandshakeError> {
+    fn share(
+        &mut self,
+        syn: &OpenSyn<'_>,
+    ) -> Result<Option<(SharedLink, Vec<u8>)>, HandshakeError> {
         let (Some(offered), Some(body)) = (self.offered.take(), syn.ext.shm) else {
             return Ok(None);
         };

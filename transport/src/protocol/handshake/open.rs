@@ -11,8 +11,8 @@ use super::{HandshakeError, Step, answer, decode, is_invalid, name, password, pu
 use crate::protocol::auth::Credentials;
 use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
-use crate::protocol::shared::{Offered, SharedMemory};
 use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, initial_sn, is_within};
+use crate::protocol::shared::{Offered, SharedMemory};
 
 /// Effect of a batch on an [`Opener`].
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,10 @@
 
 use std::io;
 
-use zonda_codec::{Priority, ZSlice, shared::{Descriptor, Kind, SharedMessage}};
+use zonda_codec::{
+    Priority, ZSlice,
+    shared::{Descriptor, Kind, SharedMessage},
+};
 
 use super::{SharedCounts, SharedSettings, WrongProof};
 

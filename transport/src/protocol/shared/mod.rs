@@ -18,13 +18,13 @@ mod present;
 mod tests;
 
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
-pub use absent::{SharedLink, SharedMemory};
-#[cfg(not(all(feature = "shm", target_os = "linux")))]
 pub(crate) use absent::{Offered, own_copy};
-#[cfg(all(feature = "shm", target_os = "linux"))]
-pub use present::{SharedLink, SharedMemory};
+#[cfg(not(all(feature = "shm", target_os = "linux")))]
+pub use absent::{SharedLink, SharedMemory};
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub(crate) use present::{Offered, own_copy};
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub use present::{SharedLink, SharedMemory};
 
 /// True if this build can share memory.
 pub const AVAILABLE: bool = cfg!(all(feature = "shm", target_os = "linux"));

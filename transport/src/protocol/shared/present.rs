@@ -289,7 +289,5 @@ pub(crate) fn own_copy(payload: &ZSlice, start: usize, end: usize) -> Option<ZSl
         return None;
     }
     let copied = buffer.copied_part(start, end - start);
-    Some(ZSlice::from(
-        copied.unwrap_or_else(|| vec![0; end - start]),
-    ))
+    Some(ZSlice::from(copied.unwrap_or_else(|| vec![0; end - start])))
 }

@@ -84,7 +84,9 @@ impl Receiver {
             self.note_shared_memory();
             return false;
         };
-        let descriptors = message.slices().filter(|slice| matches!(slice, Slice::Shared(_)));
+        let descriptors = message
+            .slices()
+            .filter(|slice| matches!(slice, Slice::Shared(_)));
         self.counters.descriptors += descriptors.count() as u64;
         let payload = link.resolve(&message, self.counters.batches, self.message_size_max);
         let whole = payload.and_then(|payload| Whole::new(&message, payload));
