@@ -58,6 +58,8 @@ mod rules_figures;
 #[cfg(all(target_os = "linux", feature = "serial"))]
 mod serial;
 mod service;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod shm;
 mod slow_alone;
 mod slow_peer;
 mod stacks;

@@ -63,6 +63,8 @@ mod scene;
 #[cfg(target_os = "linux")]
 mod scouting;
 mod shm;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod shm_loans;
 mod stacks;
 mod stamping;
 #[cfg(feature = "tls")]

@@ -33,7 +33,8 @@ const IDS: &str = "transport/auth/usrpwd/ids";
 const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
 
 impl Settings {
-    /// Returns the options of this node's links beyond the plain protocol.
+    /// Returns the options of this node's links beyond the plain protocol, without
+    /// [shared memory](Settings::shared_memory).
     ///
     /// # Errors
     /// A key without its counterpart, or a list of users that cannot be read or used.
@@ -49,12 +50,12 @@ impl Settings {
             low_latency: self.low_latency,
             multilink: self.node_key()?,
             region_name: self.region_name.as_deref().map(Into::into),
-            shared: self.shared_memory(),
+            shared: None,
         })
     }
 
     /// Sets up the node's shared memory, if it is enabled; without it, payloads go over the links.
-    fn shared_memory(&self) -> Option<SharedMemory> {
+    pub fn shared_memory(&self) -> Option<SharedMemory> {
         if !self.shm || !shared::AVAILABLE {
             return None;
         }

@@ -79,7 +79,8 @@ impl Node {
         };
         config.validate().map_err(refused)?;
         let settings = config.settings();
-        let options = settings.link_options().map_err(refused)?;
+        let mut options = settings.link_options().map_err(refused)?;
+        options.shared = settings.shared_memory();
         let zid = match settings.id {
             Some(zid) => zid,
             None => random_id()?,

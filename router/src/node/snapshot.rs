@@ -191,7 +191,7 @@ impl Node {
         let listeners = self.shared.state.lock().peers.listeners();
         let filters = self.shared.state.lock().filters.clone();
         Snapshot {
-            shared_memory: self.options.shared.as_ref().map(SharedMemory::counts),
+            shared_memory: self.shared_memory().map(SharedMemory::counts),
             links: self.links(),
             ended_links: self.ended_links(),
             slow_consumers: self.slow_consumers(),

@@ -2,6 +2,7 @@
 //! Equality of the three ways to enqueue, single messages, short cut and runs: the same bytes, the
 //! same counts.
 
+use crate::protocol::tx::SHARE_BYTES_MIN;
 use proptest::prelude::*;
 use zonda_codec::ZSlice;
 use zonda_codec::{ShortHead, WhatAmI};
