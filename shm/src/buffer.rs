@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`SharedBuffer`]: a payload in a segment.
 
+use std::ops::Range;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::AcqRel},
@@ -42,6 +43,20 @@ impl Drop for Use {
     }
 }
 
+/// A buffer whose description is on its way to a receiver, which is to find the files of both segments.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    used: Use,
+    _data: Arc<Segment>,
+}
+
+impl InFlight {
+    /// Gives the reference back that no receiver has taken over.
+    pub(crate) fn give_back(&self) {
+        self.used.give_back();
+    }
+}
+
 /// Numbers of the buffers that are held because of one neighbour, and in the whole node.
 #[derive(Debug)]
 pub(crate) struct Held(pub(crate) [Arc<AtomicU64>; 2]);
@@ -74,18 +89,18 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Takes over a reference to `len` bytes at `offset`, which are inside of `data`.
+    /// Takes over a reference to the bytes in `range`, which are inside of `data`.
     pub(crate) fn new(
         used: Use,
         data: Arc<Segment>,
-        (offset, len): (usize, usize),
+        range: Range<usize>,
         held: Option<Held>,
     ) -> SharedBuffer {
         SharedBuffer {
             used,
             data,
-            offset,
-            len,
+            offset: range.start,
+            len: range.len(),
             _held: held,
         }
     }
@@ -118,9 +133,9 @@ impl SharedBuffer {
         is_inside.then(|| map.read_at(self.offset + start, len))?
     }
 
-    /// Adds a reference for a receiver, and returns the description that it gets of the first `len` bytes, together with
-    /// a use until it has arrived. `None` if the buffer is no longer valid.
-    pub(crate) fn describe(&self, len: usize) -> Option<(Descriptor, Use)> {
+    /// Adds a reference for a receiver, and returns the description that it gets of the first `len` bytes. `None` if the
+    /// buffer is no longer valid.
+    pub(crate) fn describe(&self, len: usize) -> Option<(Descriptor, InFlight)> {
         let Use {
             meta,
             index,
@@ -139,8 +154,11 @@ impl SharedBuffer {
             index: *index,
             generation: *generation,
         };
-        let used = Use::new(Arc::clone(meta), *index, *generation);
-        Some((descriptor, used))
+        let flight = InFlight {
+            used: Use::new(Arc::clone(meta), *index, *generation),
+            _data: Arc::clone(&self.data),
+        };
+        Some((descriptor, flight))
     }
 
     /// Returns the number of references to the buffer in all processes.

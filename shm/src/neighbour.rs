@@ -148,7 +148,7 @@ impl Neighbour {
         let admitted = self.admit(&mut mapped, &meta, index, len);
         let (data, offset) = admitted.inspect_err(|_| used.give_back())?;
         let held = Held::new(self.held.clone());
-        let range = (offset, len as usize);
+        let range = offset..offset + len as usize;
         let buffer = SharedBuffer::new(used, data, range, Some(held));
         match self.node.settings().copies_out {
             false => Ok(ZSlice::from(buffer)),

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use crate::{buffer::Use, node::Node};
+use crate::{buffer::InFlight, node::Node};
 
 /// Number of priorities, each with a counter.
 pub(crate) const PRIORITIES: usize = 8;
@@ -60,7 +60,7 @@ impl Drop for Lease {
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     lease: Lease,
-    sent: [Mutex<VecDeque<Use>>; PRIORITIES],
+    sent: [Mutex<VecDeque<InFlight>>; PRIORITIES],
 }
 
 impl Outgoing {
@@ -71,7 +71,7 @@ impl Outgoing {
         }
     }
 
-    fn with<T>(&self, priority: usize, act: impl FnOnce(&mut VecDeque<Use>) -> T) -> T {
+    fn with<T>(&self, priority: usize, act: impl FnOnce(&mut VecDeque<InFlight>) -> T) -> T {
         let sent = self.sent[priority % PRIORITIES].lock();
         act(&mut sent.unwrap_or_else(PoisonError::into_inner))
     }
@@ -88,7 +88,7 @@ impl Outgoing {
     pub(crate) fn send<T>(
         &self,
         priority: usize,
-        describe: impl FnOnce() -> Option<(T, Use)>,
+        describe: impl FnOnce() -> Option<(T, InFlight)>,
     ) -> Option<T> {
         self.with(priority, |sent| {
             if sent.len() >= LOOK_AFTER {
@@ -98,14 +98,14 @@ impl Outgoing {
             if sent.len() >= SENT_MAX {
                 return None;
             }
-            let (told, used) = describe()?;
+            let (told, flight) = describe()?;
             let counter = self
                 .lease
                 .node
                 .auth()
                 .counter(self.lease.number(priority))?;
             counter.fetch_add(1, AcqRel);
-            sent.push_back(used);
+            sent.push_back(flight);
             Some(told)
         })
     }
@@ -129,8 +129,8 @@ impl Outgoing {
         self.settle();
         for priority in 0..PRIORITIES {
             self.with(priority, |sent| {
-                for used in sent.drain(..) {
-                    used.give_back();
+                for flight in sent.drain(..) {
+                    flight.give_back();
                 }
             });
         }

@@ -113,7 +113,7 @@ impl Pool {
             });
         };
         let used = Use::new(Arc::clone(meta), index, meta.generation(index));
-        let buffer = SharedBuffer::new(used, Arc::clone(data), (at, len.max(1)), None);
+        let buffer = SharedBuffer::new(used, Arc::clone(data), at..at + len.max(1), None);
         Ok(Loan {
             buffer,
             data: Arc::clone(data),

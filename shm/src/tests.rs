@@ -227,6 +227,15 @@ fn forged_headers_and_descriptors_are_refused() {
         assert!(matches!(taken, Err(Refusal::Bounds { .. })), "{taken:?}");
         assert_eq!(forged.meta.references(index), 0, "given back");
     }
+}
+
+#[test]
+fn headers_of_other_kinds_and_payloads_are_refused() {
+    let (a, b) = (node(), node());
+    let (_to_b, to_a) = link(&a, &b);
+    let forged = Forged::new();
+    let take = |told: Descriptor| to_a.take(&told, 2, 1).map(|taken| taken.to_vec());
+    let place = forged.place();
     forged.meta.begin(
         7,
         Place {
@@ -252,7 +261,7 @@ fn forged_headers_and_descriptors_are_refused() {
         ..forged.told(0, 100)
     };
     assert!(matches!(take(elsewhere), Err(Refusal::Absent(_))));
-    assert_eq!(b.counted().refused.iter().sum::<u64>(), 11);
+    assert_eq!(b.counted().refused.iter().sum::<u64>(), 4);
     assert_eq!(b.counted().held, 0);
 }
 

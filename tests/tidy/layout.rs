@@ -85,7 +85,7 @@ fn panics_are_caught_in_one_file() {
 /// Blocks and implementations of unsafe code in the library for C. The number may fall.
 const UNSAFE_IN_C: usize = 22;
 
-/// The same in the crate of shared memory, all in one type.
+/// Number of those in the crate of shared memory, all in one type.
 const UNSAFE_IN_SHM: usize = 9;
 
 /// Counts the blocks and implementations of unsafe code in a folder.

@@ -63,8 +63,8 @@ impl Outbox {
             static LIMIT: LogLimit = LogLimit::new();
             if let Some(left_out) = LIMIT.admit(crate::clock::now()) {
                 tracing::warn!(
-                    "a neighbour sends messages that lie in its shared memory, though this node shares none; they are dropped, and \
-                     counted as undecodable{left_out}"
+                    "a neighbour sends payloads in shared memory that this node refuses, or on a link that shares none; their messages \
+                     are dropped, and counted as undecodable{left_out}"
                 );
             }
         }

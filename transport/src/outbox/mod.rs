@@ -202,8 +202,7 @@ impl Outbox {
                 .sharing(established.options.shared.clone()),
             )
         };
-        let shared = established.options.shared.as_ref();
-        let share_bytes_min = Lane::share_bytes_min(shared);
+        let share_bytes_min = Lane::share_bytes_min(established.options.shared.as_ref());
         let lanes: Box<[_]> = if established.qos {
             Priority::ALL
                 .iter()

@@ -218,12 +218,6 @@ pub enum CannotContinue {
 const KEEP_ALIVES_MIN: u32 = 3;
 
 impl Receiver {
-    #[cold]
-    pub(super) fn note_shared_memory(&mut self) {
-        self.counters.messages_undecodable += 1;
-        self.counters.messages_in_shared_memory += 1;
-    }
-
     /// Creates a receiver for an established connection. Fragmented messages above `message_size_max` bytes are
     /// discarded, and all unfinished ones together stay below twice that.
     pub fn new(established: &Established, message_size_max: usize) -> Self {
@@ -754,32 +748,6 @@ impl<D: Deliver> DecodePass<'_, D> {
             raw: &[],
         };
         Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
-    }
-
-    /// Handles a message that was not decoded and ends at `r`: delivers one in shared memory. Returns the point to go on
-    /// from after a pause.
-    #[cold]
-    fn set_apart(
-        &mut self,
-        error: DecodeError,
-        start: Reader<'_>,
-        r: &Reader<'_>,
-        context: &Context<'_>,
-    ) -> Result<Option<Pause>, PeerMisbehaved> {
-        let DecodeError::SharedMemory { .. } = error else {
-            return self.unusable(start.position(), error).map(|()| None);
-        };
-        let raw = r.since(start);
-        let (priority, reliability) = (context.priority, context.reliability);
-        let at = r.position();
-        match self.receiver.hand_on_shared(raw, context, self.deliver) {
-            false => Ok(self.pause((priority, reliability), at, r)),
-            true => Ok(Some(Pause {
-                at,
-                reliability,
-                priority,
-            })),
-        }
     }
 
     /// Handles an undecodable message. A message whose payload lies in the sender's shared memory is for a node of that

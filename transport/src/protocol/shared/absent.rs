@@ -84,11 +84,6 @@ impl SharedLink {
     }
 
     /// Never called; see the other build.
-    pub(crate) fn shareable(&self, _payload: &ZSlice) -> bool {
-        match *self {}
-    }
-
-    /// Never called; see the other build.
     pub(crate) fn describe(
         &self,
         _payload: &ZSlice,

@@ -71,5 +71,9 @@ pub struct SharedCounts {
 }
 
 /// Error of an opener that proves another challenge than that of this node.
+#[cfg_attr(
+    not(all(feature = "shm", target_os = "linux")),
+    allow(dead_code, reason = "no build without shared memory checks a proof")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrongProof;

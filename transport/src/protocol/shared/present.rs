@@ -252,11 +252,6 @@ impl SharedLink {
         self.0.node().settings().size_min.max(1)
     }
 
-    /// Returns true if the payload lies in shared memory.
-    pub(crate) fn shareable(&self, payload: &ZSlice) -> bool {
-        SharedBuffer::of(payload).is_some()
-    }
-
     /// Returns the description of a payload for the peer: of one in shared memory as it is, of another one after a copy
     /// into the node's pool. `None` if it is to go as bytes.
     pub(crate) fn describe(
@@ -266,9 +261,9 @@ impl SharedLink {
         kind: Kind,
     ) -> Option<Descriptor> {
         let copy;
-        let shared = match self.shareable(payload) {
-            true => payload,
-            false => {
+        let shared = match SharedBuffer::of(payload) {
+            Some(_) => payload,
+            None => {
                 copy = self.0.node().copy_in(payload.as_slice(), kind)?;
                 &copy
             }

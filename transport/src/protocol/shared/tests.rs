@@ -135,7 +135,7 @@ fn forge_proof(batch: &mut Vec<u8>, proof: &[u8]) {
     *batch = forged;
 }
 
-/// What was delivered: payloads, and if each lies in shared memory.
+/// Delivered payloads, and if each lies in shared memory.
 #[derive(Default)]
 struct Seen(Vec<(ZSlice, bool)>);
 

@@ -417,7 +417,7 @@ impl Lane {
         }
         let mut batch = self.fresh();
         let (frame, queue) = (Some(&self.next_sn), self.queue());
-        // What cannot leave in shared memory leaves as on any other link.
+        // A payload that cannot leave in shared memory leaves as on any other link.
         let config = LaneConfig {
             share_bytes_min: SHARE_BYTES_MIN,
             ..self.config

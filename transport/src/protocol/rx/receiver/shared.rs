@@ -5,11 +5,11 @@
 //! handlers read all bytes.
 
 use zonda_codec::{
-    Push, PushBody, Reader, ZSlice,
+    DecodeError, Push, PushBody, Reader, ZSlice,
     shared::{Kind, SharedMessage, Slice},
 };
 
-use super::{Context, Deliver, Receiver, deliver_one};
+use super::{Context, DecodePass, Deliver, Pause, PeerMisbehaved, Receiver, deliver_one};
 
 /// Message with a resolved payload.
 enum Whole {
@@ -71,6 +71,12 @@ impl Whole {
 }
 
 impl Receiver {
+    #[cold]
+    pub(super) fn note_shared_memory(&mut self) {
+        self.counters.messages_undecodable += 1;
+        self.counters.messages_in_shared_memory += 1;
+    }
+
     /// Delivers a message that a decoder has reported as one in shared memory. True if it came too early: it is kept then,
     /// for a later delivery.
     #[cold]
@@ -95,5 +101,33 @@ impl Receiver {
             return false;
         };
         self.note_whole(|| whole.plain(&message), context, deliver)
+    }
+}
+
+impl<D: Deliver> DecodePass<'_, D> {
+    /// Handles a message that was not decoded and ends at `r`: delivers one in shared memory. Returns the point to go on
+    /// from after a pause.
+    #[cold]
+    pub(super) fn set_apart(
+        &mut self,
+        error: DecodeError,
+        start: Reader<'_>,
+        r: &Reader<'_>,
+        context: &Context<'_>,
+    ) -> Result<Option<Pause>, PeerMisbehaved> {
+        let DecodeError::SharedMemory { .. } = error else {
+            return self.unusable(start.position(), error).map(|()| None);
+        };
+        let raw = r.since(start);
+        let (priority, reliability) = (context.priority, context.reliability);
+        let at = r.position();
+        match self.receiver.hand_on_shared(raw, context, self.deliver) {
+            false => Ok(self.pause((priority, reliability), at, r)),
+            true => Ok(Some(Pause {
+                at,
+                reliability,
+                priority,
+            })),
+        }
     }
 }
