@@ -182,7 +182,6 @@ impl LinkOptions {
             (self.compression, "compression"),
             (self.low_latency, "lowlatency"),
             (self.multilink().is_some(), "multilink"),
-            (self.is_shm(), "shm"),
         ];
         let named = named.iter().filter(|(is_set, _)| *is_set);
         user.into_iter()
