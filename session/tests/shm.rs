@@ -21,7 +21,16 @@ fn listener(config: Config) -> (Session, String) {
 
 #[test]
 fn loans_and_large_payloads_arrive_where_they_lie() {
-    let (near, address) = listener(Config::peer());
+    let socket = std::env::temp_dir().join(format!("zonda-shm-{}", std::process::id()));
+    let socket = format!("unixsock-stream/{}", socket.display());
+    for endpoint in ["tcp/127.0.0.1:0", &socket] {
+        pass_over(endpoint);
+    }
+}
+
+fn pass_over(endpoint: &str) {
+    let near = open(Config::peer().listen([endpoint]));
+    let address = near.info().locators().remove(0).to_string();
     let far = connected_to(&near, Config::client([&address]));
     assert!(
         far.info()

@@ -2,8 +2,8 @@
 //! Payloads in shared memory of another process: with any descriptors, the message ends where its
 //! slices end, it is not delivered, and the messages around it are.
 
-use zonda_codec::ZSlice;
 use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};
+use zonda_codec::{ZSlice, shared::SharedMessage};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::rx::{Context, Deliver, Receiver};
 
@@ -72,6 +72,16 @@ fn among_others(message: &[u8]) {
     assert_eq!(receiver.received().messages_in_shared_memory, 1);
 }
 
+/// Checks that such a message has a plain form, whatever its slices are.
+fn taken_apart(message: &[u8]) {
+    let taken = SharedMessage::read(message).expect("a decoder has read over it");
+    assert!(taken.slices().count() <= 1024);
+    let (head, rest) = taken.plain(3).expect("it is short");
+    let plain = [&head, &b"abc"[..], rest].concat();
+    let mut reader = Reader::new(&plain);
+    assert!(NetworkMessage::decode(&mut reader).is_ok() && reader.is_empty());
+}
+
 /// Checks any bytes in the place of a payload.
 pub fn shared(data: &[u8]) {
     let expected = slices(data);
@@ -86,5 +96,6 @@ pub fn shared(data: &[u8]) {
         let end = head.len() + length;
         assert_eq!(read, Err(DecodeError::SharedMemory { end }));
         among_others(&message[..end]);
+        taken_apart(&message[..end]);
     }
 }
