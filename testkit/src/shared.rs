@@ -77,7 +77,7 @@ fn taken_apart(message: &[u8]) {
     let taken = SharedMessage::read(message).expect("a decoder has read over it");
     assert!(taken.slices().count() <= 1024);
     let (head, rest) = taken.plain(3).expect("it is short");
-    let plain = [&head, &b"abc"[..], rest].concat();
+    let plain = [head.as_slice(), b"abc", rest].concat();
     let mut reader = Reader::new(&plain);
     assert!(NetworkMessage::decode(&mut reader).is_ok() && reader.is_empty());
 }
