@@ -185,12 +185,8 @@ fn a_link_that_is_stopped_stops_no_other() {
     // more than the sockets on the way take
     let mut taken = 0;
     for _ in 0..2_000 {
-        let outcome = publisher
-            .put(vec![7; 50_000])
-            .outcome()
-            .wait()
-            .expect("open");
-        taken += usize::from(!matches!(outcome, Outcome::Dropped { .. }));
+        let outcome = publisher.put(vec![7; 50_000]).outcome().wait();
+        taken += usize::from(!matches!(outcome, Ok(Outcome::Dropped { .. })));
     }
     assert!(taken < 2_000, "the link is not stopped");
     let begin = Instant::now();

@@ -17,7 +17,7 @@ pub struct Relay {
     sockets: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-/// What a relay passes on, and if it does.
+/// State of what a relay passes on.
 #[derive(Default)]
 pub struct Passing {
     bytes: AtomicU64,

@@ -8,11 +8,7 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -21,87 +17,17 @@ use zonda_codec::{Priority, TransportMessage};
 use crate::sync::MutexGuard;
 
 use super::{
-    Action, Change, DirectSocket, Outbox, Signals, SpentPayloads,
+    Action, Change, DirectSocket, LinkShare, Outbox, SpentPayloads,
     election::WriteEnd,
     signal,
-    transmit::Transmit,
-    writer::{Buffers, DrainedLanes, SocketWriter, drop_guarded},
+    writer::{Buffers, DrainedLanes, SendingLink, SocketWriter, drop_guarded},
 };
-
-/// State of one link that its task and the writer share.
-#[derive(Debug, Default)]
-pub(crate) struct LinkShare {
-    signals: Signals,
-    /// Set once bytes were written.
-    wrote: AtomicBool,
-}
-
-impl LinkShare {
-    /// Takes the signals for the link's task, or registers the task for the next one.
-    pub(crate) fn poll_signals(&self, context: &mut Context<'_>) -> Poll<u8> {
-        self.signals.poll(context)
-    }
-
-    /// Returns true if bytes were written on the link since the last call.
-    pub(crate) fn take_wrote(&self) -> bool {
-        self.wrote.swap(false, Ordering::Relaxed)
-    }
-}
 
 /// Link and its lanes, as bits.
 pub(crate) struct Division {
     pub(crate) share: Arc<LinkShare>,
     pub(crate) direct: DirectSocket,
     pub(crate) lanes: u8,
-}
-
-/// Link that sends some of the lanes, as the writer sees it.
-#[derive(Debug)]
-pub(super) struct SendingLink {
-    share: Arc<LinkShare>,
-    direct: DirectSocket,
-    lanes: u8,
-    /// Batches under way: empty, but for one that a full socket has taken in part.
-    transmit: Transmit,
-    /// Set while the socket takes nothing more.
-    is_full: bool,
-}
-
-impl SendingLink {
-    fn new(division: Division) -> SendingLink {
-        let Division {
-            share,
-            direct,
-            lanes,
-        } = division;
-        SendingLink {
-            share,
-            direct,
-            lanes,
-            transmit: Transmit::default(),
-            is_full: false,
-        }
-    }
-
-    /// Leaves the link to its task until the socket takes bytes again.
-    fn wait(&mut self) {
-        self.is_full = true;
-        self.share.signals.raise(signal::HANDOVER);
-    }
-
-    /// Returns the bytes that the link's layers or its carrier keep.
-    pub(super) fn held(&self) -> usize {
-        self.direct.held()
-    }
-
-    /// Returns the bytes under way.
-    pub(super) fn under_way(&self) -> usize {
-        self.transmit.bytes()
-    }
-
-    pub(super) fn shutdown(&self) {
-        self.direct.shutdown();
-    }
 }
 
 impl Outbox {
@@ -129,11 +55,7 @@ impl Outbox {
             let same = |link: &SendingLink| Arc::ptr_eq(&link.share, &division.share);
             let mut link = match before.iter().position(same) {
                 Some(place) => before.swap_remove(place),
-                None => SendingLink::new(Division {
-                    share: Arc::clone(&division.share),
-                    direct: division.direct.clone(),
-                    lanes: 0,
-                }),
+                None => SendingLink::new(&division.share, &division.direct),
             };
             link.lanes = division.lanes;
             if sole && writer.links.is_empty() {
@@ -198,7 +120,7 @@ impl Outbox {
             }
             match link.direct.send(&link.transmit) {
                 Ok(count) => {
-                    link.share.wrote.store(true, Ordering::Relaxed);
+                    link.share.note_written();
                     self.count_write(count, &self.counters.writes_direct);
                     link.transmit.advance(count, buffers, &self.tallies);
                     match link.transmit.is_empty() {
@@ -209,7 +131,7 @@ impl Outbox {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => link.share.signals.raise(signal::LOST),
+                Err(_) => link.share.raise(signal::LOST),
             }
             self.put_back(&mut link.transmit, drained);
             link.wait();

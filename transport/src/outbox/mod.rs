@@ -70,14 +70,14 @@ pub use direct::DirectSocket;
 #[cfg(test)]
 pub(crate) use direct::SimulatedSocket;
 pub use discarded::Discarded;
-pub(crate) use divided::{Division, LinkShare};
+pub(crate) use divided::Division;
 use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Items, Overflow, Queue, Sent, VisitedLane, Write};
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
 use overrun::Overrun;
 pub use room::RoomListener;
-pub(crate) use signals::{Signals, signal};
+pub(crate) use signals::{LinkShare, Signals, signal};
 pub(crate) use spent::SpentPayloads;
 pub use tally::OutboxCounters;
 use tally::{Arrivals, Discards, Tally, lane_index};

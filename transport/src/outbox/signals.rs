@@ -2,7 +2,7 @@
 //! Signals of senders to the driver of their link: a few flags and the driver's waker.
 
 use std::{
-    sync::atomic::{AtomicU8, Ordering},
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
     task::{Context, Poll},
 };
 
@@ -69,5 +69,34 @@ impl Signals {
             0 => Poll::Pending,
             taken => Poll::Ready(taken),
         }
+    }
+}
+
+/// State of one link that its task and the writer share.
+#[derive(Debug, Default)]
+pub(crate) struct LinkShare {
+    signals: Signals,
+    /// Set once bytes were written.
+    wrote: AtomicBool,
+}
+
+impl LinkShare {
+    pub(super) fn raise(&self, flag: u8) {
+        self.signals.raise(flag);
+    }
+
+    /// Notes that bytes were written on the link.
+    pub(super) fn note_written(&self) {
+        self.wrote.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the signals for the link's task, or registers the task for the next one.
+    pub(crate) fn poll_signals(&self, context: &mut Context<'_>) -> Poll<u8> {
+        self.signals.poll(context)
+    }
+
+    /// Returns true if bytes were written on the link since the last call.
+    pub(crate) fn take_wrote(&self) -> bool {
+        self.wrote.swap(false, Ordering::Relaxed)
     }
 }

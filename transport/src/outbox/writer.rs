@@ -6,7 +6,7 @@ use std::{
     future::{Future, poll_fn},
     io,
     pin::pin,
-    sync::atomic::Ordering,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -22,8 +22,8 @@ use crate::{
 };
 
 use super::{
-    Action, Change, DirectSocket, MOMENT, Outbox, SpentPayloads, divided::SendingLink,
-    election::WriteEnd, signal, transmit::Transmit,
+    Action, Change, DirectSocket, LinkShare, MOMENT, Outbox, SpentPayloads, election::WriteEnd,
+    signal, transmit::Transmit,
 };
 
 /// Maximum number of buffers kept for the lanes' next batches: about as many as one write empties.
@@ -63,6 +63,37 @@ pub(super) struct Buffers {
     spent: SpentPayloads,
 }
 
+/// Link that sends some of the lanes, as the writer sees it.
+#[derive(Debug)]
+pub(super) struct SendingLink {
+    pub(super) share: Arc<LinkShare>,
+    pub(super) direct: DirectSocket,
+    /// Its lanes, as bits.
+    pub(super) lanes: u8,
+    /// Batches under way: empty, but for one that a full socket has taken in part.
+    pub(super) transmit: Transmit,
+    /// Set while the socket takes nothing more.
+    pub(super) is_full: bool,
+}
+
+impl SendingLink {
+    pub(super) fn new(share: &Arc<LinkShare>, direct: &DirectSocket) -> SendingLink {
+        SendingLink {
+            share: Arc::clone(share),
+            direct: direct.clone(),
+            lanes: 0,
+            transmit: Transmit::default(),
+            is_full: false,
+        }
+    }
+
+    /// Leaves the link to its task until the socket takes bytes again.
+    pub(super) fn wait(&mut self) {
+        self.is_full = true;
+        self.share.raise(signal::HANDOVER);
+    }
+}
+
 impl SocketWriter {
     pub(super) fn new(direct: Option<DirectSocket>, packer: Option<Box<Packer>>) -> Self {
         Self {
@@ -79,7 +110,7 @@ impl SocketWriter {
 
     /// Returns the bytes that sockets have taken in part.
     pub(super) fn under_way(&self) -> usize {
-        let links = self.links.iter().map(SendingLink::under_way);
+        let links = self.links.iter().map(|link| link.transmit.bytes());
         self.transmit.bytes() + links.sum::<usize>()
     }
 
@@ -97,7 +128,7 @@ impl SocketWriter {
     /// its carrier keep sent and received bytes.
     pub(super) fn memory(&self) -> usize {
         let free = self.buffers.free.iter().map(|buffer| buffer.len());
-        let links = self.links.iter().map(SendingLink::held);
+        let links = self.links.iter().map(|link| link.direct.held());
         let held = self.direct.as_ref().map_or(0, DirectSocket::held) + links.sum::<usize>();
         free.sum::<usize>() + held
     }
@@ -611,7 +642,7 @@ impl Outbox {
         if let Some(direct) = &writer.direct {
             direct.shutdown();
         }
-        writer.links.iter().for_each(SendingLink::shutdown);
+        writer.links.iter().for_each(|link| link.direct.shutdown());
     }
 
     /// Returns true if the end of the connection waits for the driver.

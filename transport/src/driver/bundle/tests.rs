@@ -54,7 +54,7 @@ fn each_priority_has_the_link_that_fits_it_best() {
     // A link that may lose messages is the last choice.
     assert_eq!(of(&[Some(QosLink::new(None, lossy)), None]), [0, 0xff]);
     assert_eq!(of(&[range(1, 3, lossy), range(1, 7, sure)]), [0x01, 0xfe]);
-    // What a hostile peer names is no range.
+    // Numbers that a hostile peer names are no range.
     let reversed = QosLink::from_bits(0b010 | 7 << 3 | 1 << 11);
     assert_eq!(of(&[Some(reversed), None]), [0, 0xff]);
     assert_eq!(
