@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alike;
+pub mod buckets;
 mod chance;
 pub mod checks;
 #[cfg(feature = "compression")]
@@ -21,6 +22,7 @@ pub mod forwarding;
 pub mod handshake;
 #[cfg(feature = "json")]
 pub mod json;
+pub mod linear;
 #[cfg(feature = "table")]
 pub mod mesh;
 #[cfg(feature = "reference")]

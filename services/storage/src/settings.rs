@@ -199,26 +199,40 @@ pub fn read(json: &str, volumes: &Volumes<'_>) -> Result<Settings, String> {
         storages: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut backends: Vec<(String, String)> = Vec::new();
+    let mut backends: Vec<Backend> = Vec::new();
     for (name, volume) in section.section("volumes")? {
-        volume.allow(&VOLUME_MEMBERS)?;
         let backend = volume
             .text("backend", "the name of a backend")?
             .unwrap_or(name);
-        let is_here = volumes.iter().any(|known| known.name() == backend);
+        let known = volumes.iter().find(|known| known.name() == backend);
+        let shared = known.map_or(&[][..], |known| known.shared_options());
+        if known.is_some() {
+            volume.allow(&[&VOLUME_MEMBERS, shared].concat())?;
+        }
+        let is_here = known.is_some();
         let absent = format!("`{}`: {}", volume.path, no_backend(backend, volumes));
         match (is_here, volume.flag("__required__")?) {
             (true, _) => {}
             (false, true) => return Err(absent),
             (false, false) => settings.warnings.push(absent),
         }
-        backends.push((name.clone(), backend.to_owned()));
+        let mut options = volume.members.clone();
+        options.retain(|name, _| shared.contains(&name.as_str()));
+        backends.push(Backend {
+            volume: name.clone(),
+            name: backend.to_owned(),
+            options,
+        });
         let shown = without_private(volume.members);
         settings.volumes.push((name.clone(), shown));
     }
     for known in volumes.iter().map(|volume| volume.name()) {
-        if !backends.iter().any(|(name, _)| name == known) {
-            backends.push((known.to_owned(), known.to_owned()));
+        if !backends.iter().any(|backend| backend.volume == known) {
+            backends.push(Backend {
+                volume: known.to_owned(),
+                name: known.to_owned(),
+                options: Map::new(),
+            });
             settings
                 .volumes
                 .push((known.to_owned(), Value::Object(Map::new())));
@@ -261,7 +275,7 @@ fn without_private(members: &Map<String, Value>) -> Value {
 fn read_storage(
     name: &str,
     storage: &Section<'_>,
-    backends: &[(String, String)],
+    backends: &[Backend],
     volumes: &Volumes<'_>,
 ) -> Result<StorageSettings, String> {
     let path = &storage.path;
@@ -294,6 +308,15 @@ fn read_storage(
     })
 }
 
+/// A volume of the configuration.
+struct Backend {
+    volume: String,
+    /// Name of what it is made of.
+    name: String,
+    /// Options for all its storages.
+    options: Map<String, Value>,
+}
+
 /// The volume of a storage, and the options for it.
 struct Chosen {
     name: String,
@@ -306,7 +329,7 @@ struct Chosen {
 /// Reads the volume of a storage: a name, or an object with a name and options.
 fn read_volume(
     storage: &Section<'_>,
-    backends: &[(String, String)],
+    backends: &[Backend],
     volumes: &Volumes<'_>,
 ) -> Result<Chosen, String> {
     let path = &storage.path;
@@ -323,14 +346,15 @@ fn read_volume(
         },
         _ => return Err(storage.refusal("volume", expected)),
     };
-    let Some((_, backend)) = backends.iter().find(|(known, _)| known == volume) else {
-        let names: Vec<_> = backends.iter().map(|(name, _)| name.as_str()).collect();
+    let Some(found) = backends.iter().find(|backend| backend.volume == volume) else {
+        let names: Vec<_> = backends.iter().map(|it| it.volume.as_str()).collect();
         let names = names.join(", ");
         let instead = instead_of(volume);
         return Err(format!(
             "`{path}/volume` is {volume:?}, expected one of {names}{instead}"
         ));
     };
+    let backend = &found.name;
     let Some(kind) = volumes.iter().find(|known| known.name() == backend) else {
         return Err(format!(
             "`{path}/volume` is {volume:?}: {}",
@@ -341,7 +365,9 @@ fn read_volume(
         Some(Value::Object(members)) => without_private(members),
         _ => Value::from(volume),
     };
-    let options = Options::new(format!("{path}/volume"), options);
+    let mut all = found.options.clone();
+    all.extend(options);
+    let options = Options::new(format!("{path}/volume"), all);
     kind.check(&options).map_err(|error| error.to_string())?;
     Ok(Chosen {
         name: volume.to_owned(),
@@ -458,7 +484,7 @@ fn read_prefix(storage: &Section<'_>, key: &KeyExpr<'_>) -> Result<Option<String
 
 #[cfg(test)]
 mod tests {
-    use zonda_volume::BUILTIN;
+    use zonda_volume::{BUILTIN, OpenError, Store};
 
     use super::*;
 
@@ -552,14 +578,65 @@ mod tests {
             let text = refused(storage);
             assert!(text.contains(words), "{text}");
         }
-        let required = r#"{"volumes": {"s3": {"__required__": true}}}"#;
+        let required = r#"{"volumes": {"influxdb": {"__required__": true}}}"#;
         assert!(
             read(required, BUILTIN)
                 .map(|_| ())
-                .expect_err("no s3")
-                .contains("\"s3\"")
+                .expect_err("no influxdb")
+                .contains("\"influxdb\"")
         );
-        let warned = read(r#"{"volumes": {"s3": {}}}"#, BUILTIN).expect("a warning");
+        let warned =
+            read(r#"{"volumes": {"influxdb": {"url": "http://x"}}}"#, BUILTIN).expect("a warning");
         assert_eq!(warned.warnings.len(), 1);
+    }
+
+    /// A volume whose place is elsewhere.
+    struct Elsewhere;
+
+    impl Volume for Elsewhere {
+        fn name(&self) -> &'static str {
+            "elsewhere"
+        }
+
+        fn shared_options(&self) -> &'static [&'static str] {
+            &["url", "private"]
+        }
+
+        fn check(&self, _: &Options) -> Result<(), OpenError> {
+            Ok(())
+        }
+
+        fn open(&self, _: &Options) -> Result<Box<dyn Store>, OpenError> {
+            Err(OpenError::Option("it is elsewhere".to_owned()))
+        }
+    }
+
+    #[test]
+    fn a_storage_has_the_options_of_its_volume_unless_it_has_its_own() {
+        let json = r#"{
+            "volumes": {"far": {"backend": "elsewhere", "url": "u", "private": {"secret_key": "hidden"}}},
+            "storages": {
+                "a": {"key_expr": "a/**", "volume": "far"},
+                "b": {"key_expr": "b/**", "volume": {"id": "far", "url": "own"}}
+            }}"#;
+        let settings = read(json, &[&Elsewhere]).expect("it is well formed");
+        let text = |at: usize, name: &str| {
+            let options = &settings.storages[at].options;
+            options.text(name).expect("a text").map(str::to_owned)
+        };
+        assert_eq!(text(0, "url").as_deref(), Some("u"));
+        assert_eq!(text(1, "url").as_deref(), Some("own"));
+        let secret = settings.storages[1].options.member("private", "secret_key");
+        assert_eq!(secret, Ok(Some("hidden".to_owned())));
+        let shown = format!("{:?}", settings.storages[0].options);
+        let shown = format!("{shown}{}", settings.storages[0].shown_volume);
+        let shown = format!("{shown}{}", settings.volumes[0].1);
+        assert!(
+            !shown.contains("hidden") && shown.contains("url"),
+            "{shown}"
+        );
+        let unknown = r#"{"volumes": {"elsewhere": {"dir": "x"}}}"#;
+        let error = read(unknown, &[&Elsewhere]).map(|_| ()).expect_err("dir");
+        assert!(error.contains("volumes/elsewhere/dir"), "{error}");
     }
 }

@@ -28,6 +28,8 @@ mod memory;
 mod options;
 #[cfg(feature = "redb")]
 mod redb;
+#[cfg(feature = "s3")]
+mod s3;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -41,6 +43,8 @@ pub use memory::Memory;
 pub use options::Options;
 #[cfg(feature = "redb")]
 pub use redb::Redb;
+#[cfg(feature = "s3")]
+pub use s3::S3;
 
 /// Names of stored entries, by the kind of what is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,6 +100,11 @@ pub struct Compacted {
 pub trait Volume: Send + Sync {
     /// Name in the configuration: `volume: "NAME"`, or `backend: "NAME"` of a volume.
     fn name(&self) -> &'static str;
+
+    /// Returns the options that the volume's own section of the configuration may have, for all its storages.
+    fn shared_options(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Checks the options of a storage without touching the place.
     ///
@@ -231,4 +240,6 @@ pub const BUILTIN: &[&dyn Volume] = &[
     &Redb,
     #[cfg(feature = "redb")]
     &Fs,
+    #[cfg(feature = "s3")]
+    &S3,
 ];

@@ -2,6 +2,7 @@
 
 //! Options of a storage for its volume, as the configuration has them.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -11,11 +12,24 @@ use crate::{Durability, OpenError};
 /// Environment variable of the folder that relative folders are in.
 const ROOT: &str = "ZONDA_STORAGE_ROOT";
 
+/// Option with what no error, log or answer shows.
+const PRIVATE: &str = "private";
+
 /// Options of a storage for its volume, and the key of the configuration that has them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Options {
     at: String,
     values: Map<String, Value>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.values.iter().filter(|(name, _)| *name != PRIVATE);
+        f.debug_struct("Options")
+            .field("at", &self.at)
+            .field("values", &shown.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Options {
@@ -36,9 +50,32 @@ impl Options {
     pub fn refusal(&self, name: &str, expected: &str) -> OpenError {
         let key = format!("`{}/{name}`", self.at);
         OpenError::Option(match self.values.get(name) {
+            Some(_) if name == PRIVATE => format!("{key} is wrong, expected {expected}"),
             Some(found) => format!("{key} is {found}, expected {expected}"),
             None => format!("{key} is not set, expected {expected}"),
         })
+    }
+
+    /// Returns the error of an option that is wrong for another reason than its value, which the error does not have.
+    pub fn fault(&self, name: &str, reason: &str) -> OpenError {
+        OpenError::Option(format!("`{}/{name}` {reason}", self.at))
+    }
+
+    /// Returns a text that is a member of an option, such as `private/access_key`.
+    ///
+    /// # Errors
+    /// The option is no object, or its member no text. The error has no value.
+    pub fn member(&self, name: &str, member: &str) -> Result<Option<String>, OpenError> {
+        let members = match self.values.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Object(members)) => members,
+            Some(_) => return Err(self.fault(name, "is no object")),
+        };
+        match members.get(member) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.fault(&format!("{name}/{member}"), "is no text")),
+        }
     }
 
     /// Checks that there are no options besides these.

@@ -3,6 +3,8 @@
 //! Storages of the daemon, from its configuration to a kill.
 #![cfg(all(unix, feature = "storage"))]
 
+mod histories;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -138,12 +140,32 @@ fn write_on(session: &Session, acknowledged: &Mutex<Acknowledged>, round: usize)
 #[test]
 fn a_kill_loses_nothing_that_was_acknowledged() {
     let folder = Folder::new("kill");
+    kill_often(&storage_in(&folder));
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_kill_loses_nothing_that_was_acknowledged_in_a_bucket() {
+    let Some(server) = zonda_testkit::buckets::Buckets::start() else {
+        return;
+    };
+    server.create("bucket");
+    kill_often(&format!(
+        "plugins/storage_manager:{{volumes: {{s3: {{url: {:?}, private: {{access_key: 'a', secret_key: 'b'}}}}}}, \
+         storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
+         volume: {{id: 's3', bucket: 'bucket'}}}}}}}}",
+        server.url()
+    ));
+}
+
+/// Kills daemons with this argument amid their writes.
+fn kill_often(storage: &str) {
     let rounds = std::env::var("ZONDA_KILLS")
         .ok()
         .and_then(|kills| kills.parse().ok());
     let acknowledged = Mutex::new(Acknowledged::default());
     for round in 0..rounds.unwrap_or(KILLS) {
-        let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
+        let mut daemon = Daemon::start(&["--cfg", storage]);
         let session = daemon.connect();
         let found = read(&session);
         let mut expected = acknowledged.lock().unwrap();
@@ -215,7 +237,7 @@ fn a_wrong_configuration_is_one_line() {
             "expected a whole number",
         ),
         (
-            "plugins/storage_manager/storages/disk/volume:'s3'",
+            "plugins/storage_manager/storages/disk/volume:'influxdb'",
             "expected one of memory",
         ),
         ("timestamping/enabled:false", "set it to true"),

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Names of objects: no two entries share one.
+
+use object_store::path::Path;
+
+use crate::Table;
+
+/// First chunk of the names of all objects but those of values.
+const HIDDEN: &str = ".zonda";
+/// Stands for the empty name.
+const EMPTY: &str = "%";
+/// Longest name of an object, in bytes.
+const LENGTH_MAX: usize = 1024;
+
+fn folder(table: Table) -> &'static str {
+    match table {
+        Table::Live => "",
+        Table::Deleted => "deleted",
+        Table::Patterns => "patterns",
+        Table::Past => "past",
+    }
+}
+
+/// Returns the path of the object of an entry, below a prefix.
+///
+/// # Errors
+/// The reason why the name has none.
+pub fn path_of(prefix: &str, table: Table, name: &str) -> Result<Path, &'static str> {
+    let mut path = String::with_capacity(prefix.len() + name.len() + 20);
+    for first in match table {
+        Table::Live => [prefix, "", ""],
+        table => [prefix, HIDDEN, folder(table)],
+    } {
+        if !first.is_empty() {
+            path.push_str(first);
+            path.push('/');
+        }
+    }
+    if name.is_empty() {
+        path.push_str(EMPTY);
+    }
+    for (at, chunk) in name.split('/').enumerate() {
+        match (chunk.is_empty(), name.is_empty()) {
+            (true, true) => {}
+            (true, false) => return Err("it has an empty chunk"),
+            (false, _) => {
+                path.push_str(if at > 0 { "/" } else { "" });
+                escape(&mut path, chunk);
+            }
+        }
+    }
+    if path.len() > LENGTH_MAX {
+        return Err("it is too long for the name of an object");
+    }
+    Path::parse(path).map_err(|_| "it is no name of an object")
+}
+
+/// Returns true if a character has a meaning in paths, or is one that servers refuse.
+fn is_special(c: char, at: usize) -> bool {
+    let is_odd = matches!(c, '%' | '\\' | '*' | '?' | '#' | '"' | '<' | '>' | '|');
+    is_odd || c.is_control() || (c == '.' && at == 0)
+}
+
+fn escape(path: &mut String, chunk: &str) {
+    for (at, c) in chunk.char_indices() {
+        if !is_special(c, at) {
+            path.push(c);
+            continue;
+        }
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            path.push_str(&format!("%{byte:02x}"));
+        }
+    }
+}
+
+/// Returns the table and the name of an object below a prefix; `None` for one of another program
+/// that no entry has.
+pub fn name_of(prefix: &str, path: &str) -> Option<(Table, String)> {
+    let rest = match prefix {
+        "" => path,
+        prefix => path.strip_prefix(prefix)?.strip_prefix('/')?,
+    };
+    let hidden = rest
+        .strip_prefix(HIDDEN)
+        .and_then(|it| it.strip_prefix('/'));
+    let (table, escaped) = match hidden {
+        None => (Table::Live, rest),
+        Some(hidden) => {
+            let (first, escaped) = hidden.split_once('/')?;
+            let mut tables = Table::ALL.into_iter();
+            let of_folder = |table: &Table| *table != Table::Live && folder(*table) == first;
+            (tables.find(of_folder)?, escaped)
+        }
+    };
+    let name = match escaped {
+        EMPTY => String::new(),
+        escaped => unescape(escaped)?,
+    };
+    // Only the one spelling that this store writes.
+    let spelled = path_of(prefix, table, &name).ok()?;
+    (spelled.as_ref() == path).then_some((table, name))
+}
+
+fn unescape(escaped: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        rest = match first {
+            b'%' => {
+                let (digits, more) = more.split_first_chunk::<2>()?;
+                let digits = std::str::from_utf8(digits).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                more
+            }
+            byte => {
+                bytes.push(*byte);
+                more
+            }
+        };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_and_stay_below_their_prefix() {
+        for prefix in ["", "p", "p/q"] {
+            for table in Table::ALL {
+                for name in [
+                    "",
+                    "a",
+                    "a/b",
+                    ".zonda/deleted/a",
+                    "..",
+                    "../a",
+                    "%",
+                    "P/**",
+                    "a\0b",
+                    "ä",
+                    "a b",
+                    "%41",
+                ] {
+                    let path = path_of(prefix, table, name).expect("a path");
+                    let found = name_of(prefix, path.as_ref());
+                    assert_eq!(found, Some((table, name.to_owned())), "{path}");
+                }
+            }
+        }
+        assert!(path_of("", Table::Live, "a//b").is_err());
+        assert!(path_of("", Table::Live, "a/").is_err());
+        assert!(path_of("p", Table::Live, &"x".repeat(1023)).is_err());
+    }
+
+    #[test]
+    fn objects_of_other_programs_are_served_or_left_alone() {
+        let of = |path| name_of("p", path);
+        assert_eq!(of("p/image.png"), Some((Table::Live, "image.png".into())));
+        for path in [
+            "p",
+            "q/a",
+            "px",
+            "p/%zz",
+            "p/%41",
+            "p/.hidden",
+            "p/.zonda/x/a",
+        ] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+}
