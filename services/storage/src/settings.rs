@@ -199,6 +199,26 @@ pub fn read(json: &str, volumes: &Volumes<'_>) -> Result<Settings, String> {
         storages: Vec::new(),
         warnings: Vec::new(),
     };
+    let backends = read_volumes(&section, volumes, &mut settings)?;
+    for (name, storage) in section.section("storages")? {
+        let storage = read_storage(name, &storage, &backends, volumes)?;
+        if storage.history.is_some() && storage.replication.is_some() {
+            settings.warnings.push(format!(
+                "`{SECTION}/storages/{name}` has a `history` and `replication`: each replica has the former values that it \
+                 has received itself, and of those that it missed only the last ones"
+            ));
+        }
+        settings.storages.push(storage);
+    }
+    Ok(settings)
+}
+
+/// Reads the volumes, with those that are not named.
+fn read_volumes(
+    section: &Section<'_>,
+    volumes: &Volumes<'_>,
+    settings: &mut Settings,
+) -> Result<Vec<Backend>, String> {
     let mut backends: Vec<Backend> = Vec::new();
     for (name, volume) in section.section("volumes")? {
         let backend = volume
@@ -238,11 +258,7 @@ pub fn read(json: &str, volumes: &Volumes<'_>) -> Result<Settings, String> {
                 .push((known.to_owned(), Value::Object(Map::new())));
         }
     }
-    for (name, storage) in section.section("storages")? {
-        let storage = read_storage(name, &storage, &backends, volumes)?;
-        settings.storages.push(storage);
-    }
-    Ok(settings)
+    Ok(backends)
 }
 
 /// Returns false if the section says that a node may run without it.
@@ -588,6 +604,9 @@ mod tests {
         let warned =
             read(r#"{"volumes": {"influxdb": {"url": "http://x"}}}"#, BUILTIN).expect("a warning");
         assert_eq!(warned.warnings.len(), 1);
+        let both = r#"{"storages": {"s": {"key_expr": "a/**", "volume": "memory", "history": {}, "replication": {}}}}"#;
+        let warned = read(both, BUILTIN).expect("a warning");
+        assert!(warned.warnings[0].contains("storages/s"));
     }
 
     /// A volume whose place is elsewhere.

@@ -40,10 +40,10 @@ const SHARED: [&str; 4] = ["url", "region", "tls", "private"];
 
 /// Region of servers that have none.
 const REGION: &str = "us-east-1";
-/// Limits of the time of a connection attempt, of a request, and of a request with its retries.
+/// Limits of the time of a connection attempt, of a request, and after which it is not tried again.
 const CONNECT: Duration = Duration::from_secs(4);
-const REQUEST: Duration = Duration::from_secs(10);
-const RETRIES: Duration = Duration::from_secs(12);
+const REQUEST: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+const RETRIES: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 12 });
 
 /// The volume `s3`.
 #[derive(Debug, Clone, Copy, Default)]

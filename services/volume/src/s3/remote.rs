@@ -23,6 +23,10 @@ const ATTEMPTS: usize = 8;
 /// Longest text of an error.
 const TEXT_MAX: usize = 300;
 
+const REFUSED: &str =
+    "the server refuses the credentials; check `private` and the rights of its keys";
+const ABSENT: &str = "there is no such bucket; create it";
+
 /// State of an object at the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
@@ -123,12 +127,18 @@ impl Remote {
     fn reason(&self, error: &Error) -> String {
         let secrets: Vec<_> = self.secrets.iter().map(String::as_str).collect();
         match error {
-            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-                "the server refuses the credentials; check `private` and the rights of its keys"
-                    .to_owned()
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => REFUSED.to_owned(),
+            Error::NotFound { .. } => ABSENT.to_owned(),
+            error => {
+                let text = error.to_string();
+                // Of a list, the status is in the text alone.
+                let has = |status| text.contains(status);
+                match () {
+                    () if has("403 Forbidden") || has("401 Unauthorized") => REFUSED.to_owned(),
+                    () if has("404 Not Found") => ABSENT.to_owned(),
+                    () => one_line(&text, &secrets),
+                }
             }
-            Error::NotFound { .. } => "there is no such bucket; create it".to_owned(),
-            error => one_line(&error.to_string(), &secrets),
         }
     }
 

@@ -213,12 +213,12 @@ impl Objects {
     }
 
     fn write_puts(&mut self) -> Result<(), StoreError> {
-        let keys = self.changes(Change::Put);
-        let mut writes = Vec::with_capacity(keys.len());
-        for key in &keys {
+        let (mut keys, mut writes) = (Vec::new(), Vec::new());
+        for key in self.changes(Change::Put) {
             let path = self.path(key.0, &key.1)?;
-            if let Some(slot) = self.slots.get_mut(key)
-                && let Some(entry) = slot.entry.clone()
+            let slot = self.slots.get_mut(&key);
+            if let Some((slot, entry)) =
+                slot.and_then(|slot| slot.entry.clone().map(|it| (slot, it)))
             {
                 let stored = slot.stored.clone();
                 // Until it is answered.
@@ -230,6 +230,7 @@ impl Objects {
                     entry,
                     stored,
                 });
+                keys.push(key);
             }
         }
         let results = self.remote.put(writes);
