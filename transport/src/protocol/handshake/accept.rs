@@ -255,7 +255,6 @@ impl Acceptor {
                 compression: agreement.compression,
                 shm: segment.as_deref(),
                 region_name: self.local.options.region_name.as_deref(),
-                ..InitExt::default()
             },
         };
         put(&ack, out);

@@ -89,7 +89,6 @@ impl Opener {
                     .credentials
                     .is_some()
                     .then_some(password::UNIT),
-                ..InitExt::default()
             },
         };
         put(&syn, out);
