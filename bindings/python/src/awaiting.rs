@@ -3,6 +3,7 @@
 //! Values that tasks of asyncio wait for: one that is there is given without a coroutine of its own.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration};
 use pyo3::prelude::*;
@@ -14,6 +15,10 @@ use crate::queue::Source;
 
 /// Values that a loop takes before other tasks have a turn.
 const TURN: u32 = 1024;
+/// Values in a row after which the sender is taken for a busy one.
+const BUSY: u32 = 32;
+/// Time that the loop stands still for the next value of a busy sender. To be woken takes longer.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 thread_local! {
     /// Values that this thread's loop has taken in this turn.
@@ -55,7 +60,11 @@ pub fn next(handler: &Bound<'_, Handler>, source: &dyn Source) -> PyResult<Py<Py
     let py = handler.py();
     let taken = TAKEN.get();
     if taken < TURN {
-        match source.try_recv(py) {
+        let given = match source.try_recv(py) {
+            Ok(None) if taken >= BUSY => source.recv(py, Some(Instant::now() + PATIENCE)),
+            given => given,
+        };
+        match given {
             Ok(Some(value)) => {
                 TAKEN.set(taken + 1);
                 return Ok(Py::new(py, Here::new(value))?.into_any());

@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 static EXITING: AtomicBool = AtomicBool::new(false);
 /// Threads of the network that run Python code.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// Threads that wait for the lock, and found that the interpreter does not end. Python ends a thread that waits for it later than
+/// that by unwinding its stack, which code in Rust does not allow.
+static RETURNING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// Set while this thread calls the library with the lock held.
@@ -23,15 +26,21 @@ thread_local! {
 /// Runs `call` with the lock released. A thread that comes back after the end of the interpreter stays here for ever, as Python's own
 /// daemon threads do.
 pub fn detached<R: Send>(py: Python<'_>, call: impl FnOnce() -> R + Send) -> R {
-    py.detach(|| {
+    let given = py.detach(|| {
         let kept = KEPT.replace(false);
         let given = call();
         KEPT.set(kept);
-        while EXITING.load(Ordering::Acquire) && !ENDS.get() {
-            std::thread::park();
+        RETURNING.fetch_add(1, Ordering::SeqCst);
+        if EXITING.load(Ordering::SeqCst) && !ENDS.get() {
+            RETURNING.fetch_sub(1, Ordering::SeqCst);
+            loop {
+                std::thread::park();
+            }
         }
         given
-    })
+    });
+    RETURNING.fetch_sub(1, Ordering::SeqCst);
+    given
 }
 
 /// Runs `call`, which must not wait, with the lock held.
@@ -60,12 +69,12 @@ pub fn attached<R>(call: impl FnOnce(Python<'_>) -> R) -> Option<R> {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            INSIDE.fetch_sub(1, Ordering::AcqRel);
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
         }
     }
-    INSIDE.fetch_add(1, Ordering::AcqRel);
+    INSIDE.fetch_add(1, Ordering::SeqCst);
     let _leave = Leave;
-    if EXITING.load(Ordering::Acquire) && !ENDS.get() {
+    if EXITING.load(Ordering::SeqCst) && !ENDS.get() {
         return None;
     }
     Python::try_attach(|py| {
@@ -81,15 +90,16 @@ pub fn is_exiting() -> bool {
     EXITING.load(Ordering::Acquire)
 }
 
-/// Bars the lock for all other threads, runs `last` without it, and waits at most a second for threads of the network that run
-/// Python code.
+/// Bars the lock for all other threads, runs `last` without it, and waits at most a second for threads that are on their way to it
+/// and for threads of the network that run Python code.
 pub fn end(py: Python<'_>, last: impl FnOnce() + Send) {
     ENDS.set(true);
-    EXITING.store(true, Ordering::Release);
+    EXITING.store(true, Ordering::SeqCst);
     py.detach(|| {
         last();
         let limit = Instant::now() + Duration::from_secs(1);
-        while INSIDE.load(Ordering::Acquire) > 0 && Instant::now() < limit {
+        let amid = || INSIDE.load(Ordering::SeqCst) + RETURNING.load(Ordering::SeqCst) > 0;
+        while amid() && Instant::now() < limit {
             std::thread::sleep(Duration::from_millis(1));
         }
     });
@@ -98,6 +108,6 @@ pub fn end(py: Python<'_>, last: impl FnOnce() + Send) {
 /// Drops a value of the library without the interpreter's lock.
 pub fn let_go<T: Send>(value: Option<T>) {
     if value.is_some() {
-        let _ = Python::try_attach(|py| py.detach(move || drop(value)));
+        let _ = Python::try_attach(|py| detached(py, move || drop(value)));
     }
 }
