@@ -45,6 +45,8 @@ fn compile(source: &Path, name: &str) -> PathBuf {
             "-Werror",
             "-g",
             "-Wl,-z,now",
+            // the folder in the program comes before LD_LIBRARY_PATH, in which cargo names folders with other builds
+            "-Wl,--disable-new-dtags",
             GENERATION[0],
             "-I",
         ])
