@@ -282,7 +282,7 @@ mod tests {
             let mut history = history(random);
             assert_eq!(check(&history), Verdict::Linear, "{history:?}");
             let reads = |it: &&mut Operation| matches!(it.action, Action::Read(_));
-            if let Some(operation) = history.iter_mut().filter(reads).last() {
+            if let Some(operation) = history.iter_mut().rfind(reads) {
                 operation.action = Action::Read(Some(99));
                 assert_eq!(check(&history), Verdict::Broken, "{history:?}");
                 broken += 1;

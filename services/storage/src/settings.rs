@@ -594,6 +594,10 @@ mod tests {
             let text = refused(storage);
             assert!(text.contains(words), "{text}");
         }
+    }
+
+    #[test]
+    fn a_volume_that_is_absent_and_a_history_of_replicas_are_told() {
         let required = r#"{"volumes": {"influxdb": {"__required__": true}}}"#;
         assert!(
             read(required, BUILTIN)

@@ -132,7 +132,7 @@ impl Remote {
             error => {
                 let text = error.to_string();
                 // Of a list, the status is in the text alone.
-                let has = |status| text.contains(status);
+                let has = |status: &str| text.contains(status);
                 match () {
                     () if has("403 Forbidden") || has("401 Unauthorized") => REFUSED.to_owned(),
                     () if has("404 Not Found") => ABSENT.to_owned(),
