@@ -193,7 +193,7 @@ fn crates_of(folder: &str) -> Vec<Value> {
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
-        ["", "fuzz/", "loom/", "peers/zenoh/", "bridges/kafka/"]
+        ["", "fuzz/", "loom/", "peers/zenoh/"]
             .into_iter()
             .flat_map(crates_of)
             .collect()
