@@ -84,7 +84,7 @@ impl State {
             Action::Write(value) if operation.end.is_some() => with(done, vec![value]),
             Action::Write(value) => with(done, [&self.values[..], &[value]].concat()),
             Action::Crash => {
-                // What was not answered before has no effect any more.
+                // Writes that were not answered before have no effect any more.
                 let before = history.iter().take_while(|it| it.begin <= operation.begin);
                 let lost = before.enumerate().filter(|(_, it)| it.end.is_none());
                 let done = self.done(lost.map(|(number, _)| number).chain([number]));

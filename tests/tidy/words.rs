@@ -68,6 +68,10 @@ fn strange_links(file: &File) -> Vec<String> {
             .split(|c: char| !c.is_alphanumeric() && !".-".contains(c))
             .next()
             .unwrap_or("");
+        // a scheme without a host leads nowhere, as in a format of addresses
+        if host.is_empty() {
+            continue;
+        }
         // the domain that is reserved for examples has no hosts
         let is_nobodys = host.to_ascii_lowercase().ends_with(".example");
         let is_local = matches!(host, "127.0.0.1" | "localhost") || is_nobodys;

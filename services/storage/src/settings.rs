@@ -605,8 +605,11 @@ mod tests {
                 .expect_err("no influxdb")
                 .contains("\"influxdb\"")
         );
-        let warned =
-            read(r#"{"volumes": {"influxdb": {"url": "http://x"}}}"#, BUILTIN).expect("a warning");
+        let warned = read(
+            r#"{"volumes": {"influxdb": {"url": "http://localhost"}}}"#,
+            BUILTIN,
+        )
+        .expect("a warning");
         assert_eq!(warned.warnings.len(), 1);
         let both = r#"{"storages": {"s": {"key_expr": "a/**", "volume": "memory", "history": {}, "replication": {}}}}"#;
         let warned = read(both, BUILTIN).expect("a warning");

@@ -59,7 +59,7 @@ impl Relay {
                         let mut block = vec![0; 65_536];
                         while let Ok(count @ 1..) = from.read(&mut block) {
                             while passing.is_paused.load(Ordering::SeqCst) {
-                                thread::sleep(Duration::from_millis(1));
+                                thread::park_timeout(Duration::from_millis(1));
                             }
                             passing.bytes.fetch_add(count as u64, Ordering::SeqCst);
                             if to.write_all(&block[..count]).is_err() {

@@ -204,10 +204,7 @@ impl Outbox {
         };
         let share_bytes_min = Lane::share_bytes_min(established.options.shared.as_ref());
         let lanes: Box<[_]> = if established.qos {
-            Priority::ALL
-                .iter()
-                .map(|&priority| lane(priority))
-                .collect()
+            Box::from(Priority::ALL.map(lane))
         } else {
             Box::from([lane(Priority::Data)])
         };
