@@ -63,7 +63,7 @@ fn checking_tells_everything_with_its_place() {
         ),
         "error: --cfg: unknown key `lisen/endpoints`; did you mean `listen/endpoints`?".to_owned(),
         format!(
-            "warning: {}: line 6: `plugins`: {{\"dds\":{{}}}} has no effect: plugins are not supported",
+            "warning: {}: line 6: `plugins`: {{\"dds\":{{}}}} has no effect: no plugin is loaded",
             file.path()
         ),
     ];

@@ -36,7 +36,7 @@ impl Config {
     /// # Blocking
     /// Reads the files.
     pub(super) fn check_plugins(&self, is_daemon: bool) -> Vec<(Origin, ConfigError)> {
-        if self.is_set(LOADING) && self.stored_is(LOADING, &Value::Bool(false)) {
+        if self.disables_plugins() {
             return Vec::new();
         }
         let members = self.settings.iter().flat_map(|(path, s)| members(path, s));
@@ -66,7 +66,8 @@ impl Config {
         let path = format!("{SECTION}/{plugin}");
         let mut found = None;
         // Shorter paths come first, and longer ones change a part of what is there.
-        for (at, setting) in &self.settings {
+        let in_use = { self.settings.iter() }.filter(|(_, setting)| self.is_in_use(setting));
+        for (at, setting) in in_use {
             if at == SECTION {
                 found = member_of(&setting.value, plugin).cloned();
             } else if *at == path {
@@ -79,10 +80,24 @@ impl Config {
         found.filter(|value| *value != Value::Null)
     }
 
+    /// Returns true if the configuration disables all plugins.
+    fn disables_plugins(&self) -> bool {
+        self.is_set(LOADING) && self.stored_is(LOADING, &Value::Bool(false))
+    }
+
+    /// Returns true if a setting of a plugin has an effect: always, unless plugins are disabled. Then
+    /// flags and arguments still have one.
+    fn is_in_use(&self, setting: &Setting) -> bool {
+        let is_asked_for = matches!(setting.origin, Origin::Argument | Origin::Flag(_));
+        is_asked_for || !self.disables_plugins()
+    }
+
     /// Returns a setting without the plugins whose work the program does itself; `None` if it is
     /// about no other one.
-    pub(super) fn idle_part<'v>(&self, path: &str, value: &'v Value) -> Option<Cow<'v, Value>> {
-        let is_served = |plugin: &str| self.plugins.contains(&plugin);
+    pub(super) fn idle_part<'v>(&self, path: &str, setting: &'v Setting) -> Option<Cow<'v, Value>> {
+        let is_in_use = self.is_in_use(setting);
+        let is_served = |plugin: &str| is_in_use && self.plugins.contains(&plugin);
+        let value = &setting.value;
         let mut parts = path.split('/');
         match (parts.next(), parts.next(), value) {
             (Some(SECTION), Some(plugin), _) if is_served(plugin) => None,
@@ -277,7 +292,7 @@ fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Config, RouterEnvironment, Sources, differing_plugins};
+    use crate::{Config, Origin, RouterEnvironment, Sources, differing_plugins};
 
     fn problems(text: &str) -> Vec<String> {
         let config = Config::from_json5(text).expect(text);
@@ -305,7 +320,7 @@ mod tests {
         assert_eq!(of("dds", "__required__").or(of("rest", "x")), None);
         let warnings = config.warnings();
         let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-        let expected = "--cfg: `plugins`: {\"dds\":{}} has no effect: plugins are not supported";
+        let expected = "--cfg: `plugins`: {\"dds\":{}} has no effect: no plugin is loaded";
         assert_eq!(texts, [expected]);
         let unserved = Sources {
             plugins: &[],
@@ -341,6 +356,27 @@ mod tests {
         ] {
             assert_eq!(problems(text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn disabled_plugins_have_no_effect_unless_an_argument_asks_for_one() {
+        let text = "{plugins_loading: {enabled: false}, plugins: {storage_manager: {storages: []}, rest: {}}}";
+        let mut config = Config::from_json5(text).expect(text);
+        config.plugins = &["rest", "storage_manager"];
+        assert_eq!(config.plugin_json("storage_manager"), None);
+        let warned = config
+            .warnings()
+            .iter()
+            .any(|w| w.to_string().contains("storage_manager"));
+        assert!(warned, "{:?}", config.warnings());
+        config
+            .insert_argument("plugins/rest/http_port:8001")
+            .expect("a value");
+        let setting = config.settings.get_mut("plugins/rest/http_port");
+        setting.expect("it is set").origin = Origin::Argument;
+        let port = config.plugin_member("rest", "http_port");
+        assert_eq!(port.as_deref(), Some("8001"));
+        assert_eq!(config.plugin_json("storage_manager"), None);
     }
 
     #[test]

@@ -80,7 +80,7 @@ const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE
 };
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
 const ROUTING: Support = Not("regions other than those by role are not supported yet");
-const PLUGINS: Support = Not("plugins are not supported");
+const PLUGINS: Support = Not("no plugin is loaded");
 const AUTOCONNECT: &str =
     "{router: [], peer: ['router', 'peer', 'client'], client: ['router', 'peer', 'client']}";
 const STRATEGY: &str = "{peer: {to_router: 'always', to_peer: 'always'}}";

@@ -266,7 +266,7 @@ fn warnings_name_the_line() {
     assert_eq!(
         said,
         [
-            "line 2: `plugins`: {\"rest\":{}} has no effect: plugins are not supported",
+            "line 2: `plugins`: {\"rest\":{}} has no effect: no plugin is loaded",
             "line 4: `transport/link/tx/threads`: 3 has no effect: messages are written by those who send them; set runtime_threads for the rest",
         ]
     );

@@ -37,7 +37,7 @@ impl Config {
             let Some(key) = keys::find(path).or_else(|| keys::subtree_of(path)) else {
                 continue;
             };
-            let Some(value) = self.idle_part(path, &setting.value) else {
+            let Some(value) = self.idle_part(path, setting) else {
                 continue;
             };
             if let Some(text) = complaint(key, path, &value) {
