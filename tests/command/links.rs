@@ -2,10 +2,13 @@
 //! Tests of `zonda perf links`, and of the option `--link` of the other measurements: every
 //! transport has its row, its figures and its place in the record.
 
+use std::thread;
+use std::time::Instant;
+
 use serde_json::Value;
 use zonda_testkit::Folder;
 
-use super::program::{Ended, Running, run, zonda};
+use super::program::{DEADLINE, Ended, Running, run, zonda};
 
 const HAS_TLS: bool = cfg!(feature = "tls");
 const HAS_QUIC: bool = cfg!(all(feature = "quic", feature = "tokio"));
@@ -131,9 +134,17 @@ fn one_thread_serves_all_sockets_where_the_runtime_is_the_callers() {
     let timing = ["--warm-up", "0.05", "--seconds", "0.3"];
     let mut worker = Running::start(&zonda(), &[&arguments[..], &timing].concat());
     assert!(worker.line().contains("measuring"));
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", worker.pid())).expect("Linux tells");
-    // the other thread reads standard input, whose end ends a worker
-    assert_eq!(tasks.count(), 2);
+    // The other thread reads standard input, whose end ends a worker. A thread that opening has used
+    // may still be ending.
+    let tasks = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", worker.pid()));
+        tasks.expect("Linux tells").count()
+    };
+    let deadline = Instant::now() + DEADLINE;
+    while tasks() != 2 {
+        assert!(Instant::now() < deadline, "{} threads", tasks());
+        thread::yield_now();
+    }
     assert!(worker.line().contains("latency"));
 }
 
