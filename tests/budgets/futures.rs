@@ -36,7 +36,7 @@ use crate::scene::{Line, until};
 /// the node.
 const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 2048),
-    ("task zonda-handshake", 5736),
+    ("task zonda-handshake", 5760),
     ("task zonda-rx", 4096),
     ("task zonda-tx", 1536),
     ("transport open_link", 2304),
