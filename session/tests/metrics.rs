@@ -24,6 +24,9 @@ fn reported(session: &Session) -> HashSet<&'static str> {
     samples.iter().map(|sample| sample.metric().name).collect()
 }
 
+/// True if this build shares memory.
+const HAS_SHM: bool = cfg!(feature = "shm");
+
 #[test]
 fn every_metric_that_is_declared_has_samples() {
     let first = alone();
@@ -44,7 +47,7 @@ fn every_metric_that_is_declared_has_samples() {
     let second = connected_to(&first, config);
     let reported = reported(&second);
     let missing = METRICS.iter().map(|metric| metric.name);
-    let is_built = |name: &&str| cfg!(feature = "shm") || !name.starts_with("zonda_shm_");
+    let is_built = |name: &&str| HAS_SHM || !name.starts_with("zonda_shm_");
     let missing = missing.filter(is_built);
     let missing: Vec<_> = missing.filter(|name| !reported.contains(name)).collect();
     assert_eq!(
