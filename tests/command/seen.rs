@@ -114,7 +114,7 @@ fn each_link_of_a_router_is_seen_to_come_and_go() {
         );
         let put = ["put", "a", "b", "-m", "client", "-e", &address];
         assert_eq!(run(&zonda(), &put).code, Some(0));
-        // The client that stays may come meanwhile, too.
+        // The other client may connect meanwhile, too.
         let mut came = vec![watch.line()];
         let went = loop {
             let line = watch.line();
