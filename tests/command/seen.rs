@@ -114,7 +114,7 @@ fn each_link_of_a_router_is_seen_to_come_and_go() {
         );
         let put = ["put", "a", "b", "-m", "client", "-e", &address];
         assert_eq!(run(&zonda(), &put).code, Some(0));
-        // The other client may connect meanwhile, too.
+        // The client of `live` may connect between the two.
         let mut came = vec![watch.line()];
         let went = loop {
             let line = watch.line();
