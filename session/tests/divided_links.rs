@@ -149,7 +149,7 @@ fn each_priority_takes_the_link_that_is_for_it() {
 /// A lost link leaves its priorities to the other one, until there are two again.
 #[test]
 fn the_priorities_of_a_lost_link_take_the_other_one() {
-    let pair = Pair::open(&[]);
+    let pair = Pair::open(&[("transport/link/tx/lease", "2000")]);
     let flow = Flow::new(&pair.near, &pair.far, "divided/lost");
     for round in 0..4 {
         let (line, number, own) = match round % 2 {
@@ -166,7 +166,11 @@ fn the_priorities_of_a_lost_link_take_the_other_one() {
         assert!(cost[1 - own] >= 30_000 && cost[own] < ASIDE, "{cost:?}");
         line.passing.refuse(false);
         pair.until_two();
-        assert!(pair.cost(&flow, number, 10_000)[own] >= 30_000, "{round}");
+        // A priority returns once it has sent nothing for a second.
+        until("its own link has it again", || {
+            thread::sleep(Duration::from_secs(2));
+            pair.cost(&flow, number, 10_000)[own] >= 30_000
+        });
     }
     pair.far.close().wait().expect("it closes");
     until("no link is left", || count(&pair.near) == 0);
@@ -217,4 +221,48 @@ fn each_link_has_its_own_keep_alives() {
     }
     assert_eq!(places(&pair.near), before);
     assert_eq!(count(&pair.far), 2);
+}
+
+/// A link that joins takes over priorities whose messages are under way on the other one.
+#[test]
+fn a_link_that_joins_loses_no_message() {
+    const COUNT: u32 = 40_000;
+    for round in 0..4 {
+        let pair = Pair::open(&[]);
+        let flow = Flow::new(&pair.near, &pair.far, "divided/joins");
+        let publisher = pair.near.declare_publisher("divided/joins");
+        let publisher = publisher.congestion_control(CongestionControl::Block);
+        let publisher = publisher.wait().expect("open");
+        until_matched(&publisher);
+        // the link of the priority is lost, with nothing under way
+        pair.rest.passing.refuse(true);
+        pair.rest.relay.cut();
+        until("one link", || {
+            count(&pair.near) == 1 && count(&pair.far) == 1
+        });
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..COUNT {
+                    let payload = [&number.to_le_bytes()[..], &[0; 600]].concat();
+                    publisher.put(payload).wait().expect("it is taken");
+                    if number == COUNT / 8 {
+                        pair.rest.passing.refuse(false);
+                    }
+                }
+            });
+            let mut missing = 0;
+            let mut expected = 0;
+            while expected < COUNT {
+                let sample = flow.got.recv_timeout(LONG).expect("open");
+                let sample =
+                    sample.unwrap_or_else(|| panic!("{missing} are missing, then silence"));
+                let bytes = sample.payload().to_bytes();
+                let number = u32::from_le_bytes(bytes[..4].try_into().expect("four"));
+                missing += number - expected;
+                expected = number + 1;
+            }
+            assert_eq!(missing, 0, "round {round}");
+        });
+        pair.until_two();
+    }
 }

@@ -5,11 +5,16 @@
 //! socket is full is left out until its task finds that the socket takes bytes again, so that it
 //! delays no other link. A connection with undivided lanes has none of this: its writer finds no
 //! socket of its own once the lanes are divided, and continues here.
+//!
+//! Frames that leave on another link than those before them may overtake these, and the receiver
+//! then drops the late ones. A lane therefore moves to the link that is for it only while nothing
+//! of it can be under way: before its first batch, after some time without one, or when its own
+//! link is lost.
 
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use zonda_codec::{Priority, TransportMessage};
@@ -20,10 +25,13 @@ use super::{
     Action, Change, DirectSocket, LinkShare, Outbox, SpentPayloads,
     election::WriteEnd,
     signal,
-    writer::{Buffers, DrainedLanes, SendingLink, SocketWriter, drop_guarded},
+    writer::{Buffers, DrainedLanes, Look, SendingLink, SocketWriter, drop_guarded},
 };
 
-/// Link and its lanes, as bits.
+/// Time without a batch of a lane after which its receiver is taken to have all earlier ones.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// Link and the lanes that it is for, as bits.
 pub(crate) struct Division {
     pub(crate) share: Arc<LinkShare>,
     pub(crate) direct: DirectSocket,
@@ -43,10 +51,9 @@ impl Outbox {
     }
 
     /// Divides the lanes among these links. The first one has sent all lanes if they were not
-    /// divided before. What a link that is not among them has not sent goes back to its lanes.
-    ///
-    /// Frames of a lane that moves to another link may overtake those that are still under way. The
-    /// caller has to flush, with no lock held.
+    /// divided before. A lane in use stays on its link until [`Outbox::settle_lanes`] moves it. What a
+    /// link that is not among these links has not sent goes back to its lanes. The caller has to
+    /// flush, with no lock held.
     pub(crate) fn divide(&self, links: Vec<Division>) {
         let mut writer = self.writer.lock();
         let mut before = std::mem::take(&mut writer.links);
@@ -57,8 +64,9 @@ impl Outbox {
                 Some(place) => before.swap_remove(place),
                 None => SendingLink::new(&division.share, &division.direct),
             };
-            link.lanes = division.lanes;
+            link.wanted = division.lanes;
             if sole && writer.links.is_empty() {
+                link.lanes = u8::MAX;
                 link.transmit = std::mem::take(&mut writer.transmit);
                 if !link.transmit.is_empty() {
                     link.wait();
@@ -72,10 +80,63 @@ impl Outbox {
             gone.transmit.rewind();
             self.put_back(&mut gone.transmit, &mut drained);
         }
+        self.move_lanes(&mut writer.links, |lane| self.sent_bytes(lane) == 0);
+        writer.look = Look::default();
         self.is_divided.store(true, Ordering::SeqCst);
         self.election.apply(Change::Reset);
         self.signals.raise(signal::DIVIDED);
         drop(writer);
+    }
+
+    /// Moves the lanes that have sent nothing for [`SETTLED`] to the links that are for them. The
+    /// tasks of the links call it from time to time.
+    pub(crate) fn settle_lanes(&self, now: Instant) {
+        let mut writer = self.writer.lock();
+        let SocketWriter { links, look, .. } = &mut *writer;
+        if links.iter().all(|link| link.lanes == link.wanted) {
+            return;
+        }
+        let before = look.sent;
+        match look.at {
+            Some(at) if now.saturating_duration_since(at) < SETTLED => return,
+            Some(_) => self.move_lanes(links, |lane| self.sent_bytes(lane) == before[lane]),
+            None => {}
+        }
+        *look = Look {
+            at: Some(now),
+            sent: std::array::from_fn(|lane| self.sent_bytes(lane)),
+        };
+        drop(writer);
+        self.flush();
+    }
+
+    fn sent_bytes(&self, lane: usize) -> u64 {
+        let tally = self.tallies.get(lane);
+        tally.map_or(0, |tally| tally.sent_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Moves each lane to the link that is for it if the lane has no link, or if `is_settled` is
+    /// true for it and nothing of it waits.
+    fn move_lanes(&self, links: &mut [SendingLink], is_settled: impl Fn(usize) -> bool) {
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let bit = 1_u8 << number;
+            let has_nothing_under_way =
+                |link: &SendingLink| !link.is_full && link.transmit.is_empty();
+            let owner = links.iter_mut().find(|link| link.lanes & bit != 0);
+            let may_move = owner.as_ref().is_none_or(|owner| {
+                has_nothing_under_way(owner) && is_settled(number) && lane.lock().is_empty()
+            });
+            if !may_move {
+                continue;
+            }
+            if let Some(owner) = owner {
+                owner.lanes &= !bit;
+            }
+            let wanted = links.iter_mut().find(|link| link.wanted & bit != 0);
+            if let Some(link) = wanted {
+                link.lanes |= bit;
+            }
+        }
     }
 
     /// Writes like [`Outbox::write_elected`] where the lanes are divided.

@@ -50,6 +50,7 @@ pub(super) struct SocketWriter {
     pub(super) buffers: Buffers,
     /// Links among which the lanes are divided, the oldest first.
     pub(super) links: Vec<SendingLink>,
+    pub(super) look: Look,
 }
 
 /// Memory for making batches, and for compressing them on their way out.
@@ -63,13 +64,23 @@ pub(super) struct Buffers {
     spent: SpentPayloads,
 }
 
+/// Last look at the lanes that are to move to another link.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) at: Option<Instant>,
+    /// Bytes that each lane had sent.
+    pub(super) sent: [u64; Priority::ALL.len()],
+}
+
 /// Link that sends some of the lanes, as the writer sees it.
 #[derive(Debug)]
 pub(super) struct SendingLink {
     pub(super) share: Arc<LinkShare>,
     pub(super) direct: DirectSocket,
-    /// Its lanes, as bits.
+    /// Lanes that it sends, as bits.
     pub(super) lanes: u8,
+    /// Lanes that it is for, as bits.
+    pub(super) wanted: u8,
     /// Batches under way: empty, but for one that a full socket has taken in part.
     pub(super) transmit: Transmit,
     /// Set while the socket takes nothing more.
@@ -82,6 +93,7 @@ impl SendingLink {
             share: Arc::clone(share),
             direct: direct.clone(),
             lanes: 0,
+            wanted: 0,
             transmit: Transmit::default(),
             is_full: false,
         }
@@ -105,6 +117,7 @@ impl SocketWriter {
                 spent: SpentPayloads::default(),
             },
             links: Vec::new(),
+            look: Look::default(),
         }
     }
 
@@ -144,6 +157,7 @@ impl SocketWriter {
                 spent: SpentPayloads::default(),
             },
             links: Vec::new(),
+            look: Look::default(),
         };
         std::mem::replace(self, empty)
     }

@@ -192,6 +192,7 @@ impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
         if self.member.share().take_wrote() {
             timers.on_sent(now);
         }
+        outbox.settle_lanes(now);
         if timers.poll_timeout() > now {
             return None;
         }
