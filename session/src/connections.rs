@@ -61,7 +61,7 @@ impl Transport {
         self.is_qos
     }
 
-    /// Returns whether payloads go over it in shared memory.
+    /// Returns true if payloads go over it in shared memory.
     pub fn is_shm(&self) -> bool {
         self.is_shm
     }
