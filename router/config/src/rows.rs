@@ -620,8 +620,8 @@ rows! {
         "of `zondad`: a start without the HTTP server, as when the port is taken, is a failure";
     "stats/filters", Tree, "[]", Not("not supported yet"),
         "keys whose traffic is counted apart";
-    "plugins_loading/enabled", Bool, "false", PLUGINS,
-        "load plugins";
+    "plugins_loading/enabled", Bool, "false", Only("false", "no plugin is loaded; what `zondad` does itself needs no loading"),
+        "load plugins; set to `false`, no member of `plugins` has an effect unless a flag or `--cfg` sets it";
     "plugins_loading/search_dirs", Tree, "null", PLUGINS,
         "folders to look for plugins in";
     "plugins", Tree, "null", PLUGINS,

@@ -31,7 +31,7 @@ whatever a free-form section has below `private`, are hidden. A check opens ever
 certificates belong together, and whether the addresses, interfaces and directories to listen with are there; it takes no port. It ends as a start would, with the same text and exit code:
 0 if nothing is wrong, 2 where the configuration or a file that it names is, 1 where this machine lacks what is listened on.
 
-A daemon does not start where `plugins/NAME/__required__` is `true`, unless `zondad` does the work of that plugin itself (`rest`, `storage_manager`), or `plugins_loading/enabled` is set to `false`. With `false`, a member of `plugins` has an effect only where a flag or `--cfg` sets it.
+A daemon does not start where `plugins/NAME/__required__` is `true`, unless `zondad` does the work of that plugin itself (`rest`, `storage_manager`), or `plugins_loading/enabled` is set to `false`.
 
 A key with *by role* may be given as `{router: .., peer: .., client: ..}`.
 
