@@ -105,6 +105,7 @@ impl Service for Plugin {
             guard: Guard {
                 hosts: listed(rest::HOSTS),
                 origins: listed(rest::ORIGINS),
+                own_page_publishes: true,
                 credentials: credentials.map(RwLock::new),
                 stranger: Client::new(None, protocol),
                 public: &[],

@@ -158,10 +158,49 @@ fn the_page_needs_the_credentials_of_the_server() {
     ] {
         assert_eq!(ask(&served, request, &[HTML], "").status, 401, "{request}");
     }
+    let own = ["Host: localhost:1", "Origin: http://localhost:1", token];
     for request in ["GET /", "GET /@page/page.js", "PUT /demo/a"] {
         assert_eq!(ask(&served, request, &[HTML, token], "").status, 200);
+        assert_eq!(ask(&served, request, &own, "").status, 200, "{request}");
     }
     served.stop();
+}
+
+#[test]
+fn the_page_publishes_nothing_without_credentials() {
+    let own = ["Host: localhost:1", "Origin: http://localhost:1"];
+    let changes = [
+        "PUT /demo/a",
+        "PATCH /demo/a",
+        "DELETE /demo/a",
+        "POST /demo/a",
+    ];
+    let served = serve();
+    assert_eq!(Page::open(&served).next()["may_publish"], false);
+    for request in changes {
+        let answer = ask(&served, request, &own, "x");
+        assert_eq!(answer.status, 403, "{request}");
+        assert!(
+            answer.body.contains("services/http/auth"),
+            "{}",
+            answer.body
+        );
+        // A program is no page.
+        assert_eq!(ask(&served, request, &[], "x").status, 200, "{request}");
+    }
+    assert_eq!(ask(&served, "GET /demo/a", &own, "").status, 200);
+    served.stop();
+    // An owner may open the server, or list the origin.
+    for (key, value) in [
+        ("services/http/open", "true"),
+        ("services/http/cors/origins", "['http://localhost:1']"),
+    ] {
+        let served = started(&config().with(key, value)).unwrap();
+        for request in changes {
+            assert_eq!(ask(&served, request, &own, "x").status, 200, "{key}");
+        }
+        served.stop();
+    }
 }
 
 #[test]

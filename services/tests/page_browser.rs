@@ -5,9 +5,37 @@
 use serde_json::json;
 use zonda::{Config, Wait};
 
-use crate::browser::{MARKUP, long_check};
+use crate::browser::{Browser, MARKUP, long_check};
 use crate::page::router;
 use crate::served::{LOG, started_on};
+
+/// Time until the browser shows the first text of the page.
+const FIRST_PAINT_MS: f64 = 1000.0;
+
+/// Checks the time of the first paint.
+fn painted(browser: &Browser) {
+    let entry = "performance.getEntriesByName('first-contentful-paint')[0]";
+    browser.until("something is painted", &format!("return Boolean({entry})"));
+    let at = browser.run(&format!("return {entry}.startTime"));
+    println!("first paint after {at} ms");
+    assert!(at.as_f64().is_some_and(|at| at < FIRST_PAINT_MS), "{at}");
+}
+
+/// Checks that the page of a server without credentials publishes nothing, and says why.
+fn closed(browser: &Browser, config: &Config) {
+    let served = started_on(config, router("{enabled: false}")).unwrap();
+    let url = format!("http://localhost:{}/", served.address.port());
+    browser.post("/url", &json!({"url": url}));
+    let reason = "return document.getElementById('publish-fields').disabled \
+        && document.getElementById('publish-closed').checkVisibility()";
+    browser.until("the page says that it publishes nothing", reason);
+    browser.run("fetch('/demo/a', {method: 'PUT', body: 'x'}).then((answer) => { window.status = answer.status; })");
+    browser.until("the server refuses it", "return window.status === '403'");
+    // The browser reports the refusal in its console.
+    browser.post("/url", &json!({"url": "about:blank"}));
+    browser.post("/se/log", &json!({"type": "browser"}));
+    served.stop();
+}
 
 #[test]
 fn a_browser_shows_neighbours_and_hostile_values_as_text() {
@@ -17,11 +45,14 @@ fn a_browser_shows_neighbours_and_hostile_values_as_text() {
     LOG.push(0, "WARN", "zonda", &format!("a line of the log {MARKUP}"));
     let config = Config::peer().with("services/http/listen", "'127.0.0.1:0'");
     let config = config.with("adminspace/enabled", "true");
+    closed(&browser, &config);
+    let config = config.with("services/http/open", "true");
     let served = started_on(&config, router("{enabled: false}")).unwrap();
     let locator = served.session.info().locators().wait()[0].to_string();
     let client = zonda::open(Config::client([locator])).wait().unwrap();
     let url = format!("http://localhost:{}/", served.address.port());
     browser.post("/url", &json!({"url": url}));
+    painted(&browser);
     let shown = format!(
         "return document.getElementById('links').textContent.includes('{}')",
         client.zid()

@@ -33,7 +33,7 @@ window.madeUp = {
     });
     const links = Array.from({ length: count }, (_, index) => link(index));
     const drops = [{ filter: "access_control", what: `rule ${MARKUP}`, count: at }];
-    const data = JSON.stringify({ zid: "c0ffee", at_ms: at * 1000, links, links_left_out: 0, drops });
+    const data = JSON.stringify({ zid: "c0ffee", at_ms: at * 1000, links, links_left_out: 0, drops, may_publish: true });
     this.timed(() => sources[0].onmessage({ data }));
   },
 

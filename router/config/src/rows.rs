@@ -586,7 +586,7 @@ rows! {
     "services/http/hosts", Texts, "[]", Full,
         "of `zondad`: names by which HTTP clients may reach the server, in addition to addresses and `localhost`; `*` allows any";
     "services/http/open", Bool, "false", Full,
-        "of `zondad`: the server may listen where other machines reach it, without credentials";
+        "of `zondad`: without credentials, the server may listen where other machines reach it, and its live page may publish";
     "services/http/tls", Bool, "false", Full,
         "of `zondad`: HTTPS, with `transport/link/tls/listen_certificate` and `listen_private_key`";
     "services/http/auth/dictionary_file", Text, "null", Full,

@@ -42,6 +42,9 @@ pub struct Guard {
     pub hosts: Vec<String>,
     /// Origins whose pages may use the server, in lower case; `*` is any.
     pub origins: Vec<String>,
+    /// True if the server's own page may publish. A browser sends its requests for every user of the
+    /// machine, so this takes credentials, or a server that its configuration opens.
+    pub own_page_publishes: bool,
     /// Credentials of which a client has to give one; `None` admits every client.
     pub credentials: Option<RwLock<Credentials>>,
     /// A client that has not proved who it is.
@@ -63,8 +66,16 @@ impl Guard {
                 "this name is not known here: use an address, or list it in services/NAME/hosts\n";
             return Err((StatusCode::FORBIDDEN, text).into_response());
         }
-        if !self.allows_origin(request) {
-            let text = "pages of this origin may not use this server: list it in services/http/cors/origins\n";
+        let refusal = match self.source_of(request) {
+            Source::OtherPage => Some(
+                "pages of this origin may not use this server: list it in services/http/cors/origins\n",
+            ),
+            Source::OwnPage if !self.own_page_publishes && request.may_publish() => Some(
+                "the page publishes nothing without credentials: set services/http/auth, or services/http/open\n",
+            ),
+            Source::OwnPage | Source::Admitted => None,
+        };
+        if let Some(text) = refusal {
             return Err((StatusCode::FORBIDDEN, text).into_response());
         }
         let Some(credentials) = &self.credentials else {
@@ -112,20 +123,34 @@ impl Guard {
         request.host().is_some_and(is_known) && absolute.is_none_or(is_known)
     }
 
-    /// Returns true if the request is not from a page, or from a page that may use the server.
-    fn allows_origin(&self, request: &RequestHead<'_>) -> bool {
+    /// Returns the source of a request, as its `Origin` has it.
+    fn source_of(&self, request: &RequestHead<'_>) -> Source {
         let Some(origin) = request.headers.get(ORIGIN) else {
-            return true;
+            return Source::Admitted;
         };
         let Ok(origin) = origin.to_str().map(str::to_ascii_lowercase) else {
-            return false;
+            return Source::OtherPage;
         };
         let host = request.host();
         let own = origin.split_once("://").map(|(_, own)| own);
         let is_own = host.is_some() && own == host.map(str::to_ascii_lowercase).as_deref();
         let is_listed = |known: &String| *known == origin || known == ANY;
-        is_own || self.origins.iter().any(is_listed)
+        match self.origins.iter().any(is_listed) {
+            true => Source::Admitted,
+            false if is_own => Source::OwnPage,
+            false => Source::OtherPage,
+        }
     }
+}
+
+/// Source of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// A program, or a page whose origin is listed.
+    Admitted,
+    /// A page that this server sent.
+    OwnPage,
+    OtherPage,
 }
 
 /// The parts of a request that are checked.
@@ -137,6 +162,11 @@ pub(super) struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
+    /// Returns true if the request may change something: a query with a body may, too.
+    fn may_publish(&self) -> bool {
+        ![Method::GET, Method::HEAD, Method::OPTIONS].contains(self.method)
+    }
+
     /// Returns the host that the client names: in one `Host`, over HTTP/2 in the URI.
     fn host(&self) -> Option<&'a str> {
         let mut all = self.headers.get_all(HOST).iter();
@@ -263,12 +293,13 @@ mod tests {
     #[test]
     fn pages_from_elsewhere_are_refused_unless_their_origin_is_listed() {
         let from = |guard: &Guard, values: &[(HeaderName, &str)]| {
-            guard.allows_origin(&RequestHead {
+            let source = guard.source_of(&RequestHead {
                 method: &Method::GET,
                 uri: &Uri::default(),
                 headers: &headers(values),
                 version: Version::HTTP_11,
-            })
+            });
+            source != Source::OtherPage
         };
         let allows = |guard: &Guard, origin: &str| {
             from(guard, &[(HOST, "router.example:8000"), (ORIGIN, origin)])

@@ -107,7 +107,10 @@ fn routes(start: &Start<'_>, settings: &Settings, counts: &Arc<Counts>) -> Route
         session: session.clone(),
         hub: Arc::new(hub),
         page_key: metrics::own_key(session, ""),
-        pages: page::Pages::new(page::sampler(session.clone())),
+        pages: page::Pages::new(page::sampler(
+            session.clone(),
+            settings.setup.guard.own_page_publishes,
+        )),
         log,
         explanations: Arc::new(Semaphore::new(page::EXPLANATIONS_MAX)),
         zid: session.zid().to_string(),

@@ -103,9 +103,12 @@ impl Settings {
             texts => texts,
         };
         let has_credentials = credentials.is_some();
+        let origins = listed(ORIGINS);
+        let is_open = is_true(config, OPEN) || origins.iter().any(|origin| origin == ANY);
         let guard = Guard {
             hosts: listed(HOSTS),
-            origins: listed(ORIGINS),
+            own_page_publishes: is_closed || is_open,
+            origins,
             credentials: credentials.map(RwLock::new),
             stranger: Client::new(None, protocol),
             public: PUBLIC,

@@ -51,6 +51,12 @@ async function publish(fields) {
   return "published";
 }
 
+// Opens the form for publications, or shows why the server takes none from this page.
+export function allowPublishing(isAllowed) {
+  find("publish-fields").disabled = !isAllowed;
+  find("publish-closed").hidden = isAllowed;
+}
+
 // Starts the forms for queries and publications.
 export function startForms() {
   onSubmit(find("query"), find("replies"), query);

@@ -2,7 +2,7 @@
 // The live page. Texts of the network become text nodes only.
 
 import { offerIds, startExplain } from "/@page/explain.js";
-import { find, startForms, told } from "/@page/forms.js";
+import { allowPublishing, find, startForms, told } from "/@page/forms.js";
 import { drawGraph } from "/@page/graph.js";
 import { startKeys } from "/@page/keys.js";
 import { startLog } from "/@page/log.js";
@@ -94,6 +94,7 @@ function draw() {
   drawDrops();
   drawTalkers(neighbours);
   offerIds(neighbours);
+  allowPublishing(latest.may_publish);
   const undrawn = drawGraph(find("graph"), latest.zid, neighbours);
   find("more").textContent = leftOut(undrawn, latest.links_left_out ?? 0);
 }

@@ -14,8 +14,8 @@ use super::updates::Sampler;
 /// Maximum number of links that an update describes, those with most waiting bytes first.
 const LINKS_MAX: usize = 2000;
 
-/// Returns the function that describes the node of a session.
-pub(in crate::rest) fn sampler(session: Session) -> Sampler {
+/// Returns the function that describes the node of a session, with the right of the page to publish.
+pub(in crate::rest) fn sampler(session: Session, may_publish: bool) -> Sampler {
     let began = Instant::now();
     Box::new(move || {
         let info = session.info();
@@ -32,6 +32,7 @@ pub(in crate::rest) fn sampler(session: Session) -> Sampler {
             "links": links,
             "links_left_out": left_out,
             "drops": drops(&info.filter_metrics()),
+            "may_publish": may_publish,
         })
         .to_string()
     })
