@@ -20,6 +20,8 @@
 pub mod conformance;
 mod entry;
 mod error;
+#[cfg(any(feature = "redb", feature = "s3"))]
+mod escape;
 #[cfg(feature = "redb")]
 mod folder;
 #[cfg(feature = "redb")]

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use crate::escape::{escape, unescape};
+
 /// File of a key that is a folder, too: `a/%self` for the key `a` beside `a/b`.
 pub const SELF: &str = "%self";
 
@@ -44,17 +46,7 @@ fn is_special(c: char, at: usize) -> bool {
 
 fn escaped(chunk: &str) -> String {
     let mut file = String::with_capacity(chunk.len());
-    for (at, c) in chunk.char_indices() {
-        match is_special(c, at) {
-            false => file.push(c),
-            true => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    file.push_str(&format!("%{byte:02x}"));
-                }
-            }
-        }
-    }
+    escape(&mut file, chunk, is_special);
     file
 }
 
@@ -64,23 +56,7 @@ pub fn chunk_of(file: &str) -> Option<String> {
     if file.starts_with('.') {
         return None;
     }
-    let mut bytes = Vec::with_capacity(file.len());
-    let mut rest = file.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        rest = match first {
-            b'%' => {
-                let (digits, more) = more.split_first_chunk::<2>()?;
-                let digits = std::str::from_utf8(digits).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                more
-            }
-            byte => {
-                bytes.push(*byte);
-                more
-            }
-        };
-    }
-    let chunk = String::from_utf8(bytes).ok()?;
+    let chunk = unescape(file)?;
     (escaped(&chunk) == file).then_some(chunk)
 }
 

@@ -5,6 +5,7 @@
 use object_store::path::Path;
 
 use crate::Table;
+use crate::escape::{escape, unescape};
 
 /// First chunk of the names of all objects but those of values.
 const HIDDEN: &str = ".zonda";
@@ -46,7 +47,7 @@ pub fn path_of(prefix: &str, table: Table, name: &str) -> Result<Path, &'static 
             (true, false) => return Err("it has an empty chunk"),
             (false, _) => {
                 path.push_str(if at > 0 { "/" } else { "" });
-                escape(&mut path, chunk);
+                escape(&mut path, chunk, is_special);
             }
         }
     }
@@ -60,18 +61,6 @@ pub fn path_of(prefix: &str, table: Table, name: &str) -> Result<Path, &'static 
 fn is_special(c: char, at: usize) -> bool {
     let is_odd = matches!(c, '%' | '\\' | '*' | '?' | '#' | '"' | '<' | '>' | '|');
     is_odd || c.is_control() || (c == '.' && at == 0)
-}
-
-fn escape(path: &mut String, chunk: &str) {
-    for (at, c) in chunk.char_indices() {
-        if !is_special(c, at) {
-            path.push(c);
-            continue;
-        }
-        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-            path.push_str(&format!("%{byte:02x}"));
-        }
-    }
 }
 
 /// Returns the table and the name of an object below a prefix; `None` for one of another program
@@ -100,26 +89,6 @@ pub fn name_of(prefix: &str, path: &str) -> Option<(Table, String)> {
     // Only the one spelling that this store writes.
     let spelled = path_of(prefix, table, &name).ok()?;
     (spelled.as_ref() == path).then_some((table, name))
-}
-
-fn unescape(escaped: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(escaped.len());
-    let mut rest = escaped.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        rest = match first {
-            b'%' => {
-                let (digits, more) = more.split_first_chunk::<2>()?;
-                let digits = std::str::from_utf8(digits).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                more
-            }
-            byte => {
-                bytes.push(*byte);
-                more
-            }
-        };
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
