@@ -5,7 +5,7 @@
 //! ended before it began. States that were searched are not searched again. A crash may undo writes
 //! that were not acknowledged before it, the last ones first, and no other.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// Steps of a search, at most.
 const STEPS_MAX: usize = 4_000_000;
@@ -50,46 +50,67 @@ pub enum Verdict {
 /// State of the register after some operations.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
+    /// Number of words of operations that are all done, which `done` begins behind.
+    skipped: usize,
     /// Operations that are done, a bit for each.
-    done: Vec<u64>,
+    done: VecDeque<u64>,
     /// Value on the disk, and those after it, which a crash may undo.
     values: Vec<Register>,
 }
 
 impl State {
     fn has(&self, number: usize) -> bool {
-        self.done[number / 64] >> (number % 64) & 1 == 1
+        let word = number / 64;
+        let at = word.checked_sub(self.skipped);
+        let bits = at.map(|at| self.done.get(at).copied().unwrap_or(0));
+        bits.is_none_or(|bits| bits >> (number % 64) & 1 == 1)
+    }
+
+    /// Returns the number before which all operations are done.
+    fn first(&self) -> usize {
+        self.skipped * 64
     }
 
     fn current(&self) -> Register {
         self.values.last().copied().flatten()
     }
 
-    fn done(&self, numbers: impl Iterator<Item = usize>) -> Vec<u64> {
-        let mut done = self.done.clone();
-        for number in numbers {
-            done[number / 64] |= 1 << (number % 64);
+    /// Returns the state with more operations done, and these values.
+    fn with(&self, numbers: impl Iterator<Item = usize>, values: Vec<Register>) -> State {
+        let (mut skipped, mut done) = (self.skipped, self.done.clone());
+        for number in numbers.filter(|number| !self.has(*number)) {
+            let at = number / 64 - skipped;
+            done.resize(done.len().max(at + 1), 0);
+            done[at] |= 1 << (number % 64);
         }
-        done
+        while done.front() == Some(&u64::MAX) {
+            done.pop_front();
+            skipped += 1;
+        }
+        State {
+            skipped,
+            done,
+            values,
+        }
     }
 
     /// Returns the states after an operation; none if its answer is not that of the register.
     fn after(&self, number: usize, history: &[Operation]) -> Vec<State> {
         let operation = &history[number];
-        let done = self.done([number].into_iter());
-        let with = |done, values| vec![State { done, values }];
+        let with = |values| vec![self.with([number].into_iter(), values)];
         match operation.action {
             Action::Read(answer) if answer != self.current() => Vec::new(),
-            Action::Read(_) => with(done, self.values.clone()),
-            Action::Write(value) if operation.end.is_some() => with(done, vec![value]),
-            Action::Write(value) => with(done, [&self.values[..], &[value]].concat()),
+            Action::Read(_) => with(self.values.clone()),
+            Action::Write(value) if operation.end.is_some() => with(vec![value]),
+            Action::Write(value) => with([&self.values[..], &[value]].concat()),
             Action::Crash => {
                 // Writes that were not answered before have no effect any more.
-                let before = history.iter().take_while(|it| it.begin <= operation.begin);
-                let lost = before.enumerate().filter(|(_, it)| it.end.is_none());
-                let done = self.done(lost.map(|(number, _)| number).chain([number]));
+                let begun = |number: &usize| history[*number].begin <= operation.begin;
+                let before = (self.first()..history.len()).take_while(begun);
+                let lost = before.filter(|before| history[*before].end.is_none());
+                let done: Vec<_> = lost.chain([number]).collect();
                 let each = self.values.iter().rev();
-                each.flat_map(|value| with(done.clone(), vec![*value]))
+                each.map(|value| self.with(done.iter().copied(), vec![*value]))
                     .collect()
             }
         }
@@ -107,6 +128,23 @@ fn deadline(operation: &Operation, history: &[Operation]) -> Option<u64> {
     operation.end.or_else(|| shown.min())
 }
 
+/// Returns the first deadline of operations that are sorted by their begin. One that begins after the
+/// deadline of another one has a later one, or it is a write whose value was read before.
+fn first_deadline(
+    left: impl Iterator<Item = usize>,
+    history: &[Operation],
+    deadlines: &[Option<u64>],
+) -> Option<u64> {
+    let mut first = None;
+    for number in left {
+        if first.is_some_and(|first| history[number].begin > first) {
+            break;
+        }
+        first = first.into_iter().chain(deadlines[number]).min();
+    }
+    first
+}
+
 /// Checks the history of one key, which has no value at its beginning. A read without an answer
 /// means nothing, and is left out, as is a write without an answer whose value no read shows.
 pub fn check(history: &[Operation]) -> Verdict {
@@ -120,14 +158,15 @@ pub fn check(history: &[Operation]) -> Verdict {
     let history = &sorted[..];
     let deadlines: Vec<_> = history.iter().map(|it| deadline(it, history)).collect();
     let begin = State {
-        done: vec![0; history.len().div_ceil(64)],
+        skipped: 0,
+        done: VecDeque::new(),
         values: vec![None],
     };
     let mut open = vec![begin];
     let mut seen = HashSet::new();
     while let Some(state) = open.pop() {
-        let left = || (0..history.len()).filter(|number| !state.has(*number));
-        let Some(first) = left().filter_map(|number| deadlines[number]).min() else {
+        let left = || (state.first()..history.len()).filter(|number| !state.has(*number));
+        let Some(first) = first_deadline(left(), history, &deadlines) else {
             return Verdict::Linear;
         };
         if seen.len() > STEPS_MAX {

@@ -3,6 +3,7 @@
 //! Options of a storage for its volume, as the configuration has them.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -119,6 +120,26 @@ impl Options {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(self.refusal(name, "true or false")),
         }
+    }
+
+    /// Returns a whole number; `default` if it is not set.
+    ///
+    /// # Errors
+    /// The option is something else, or not in the range.
+    pub fn number(
+        &self,
+        name: &str,
+        default: u64,
+        range: RangeInclusive<u64>,
+    ) -> Result<u64, OpenError> {
+        let number = match self.values.get(name) {
+            None | Some(Value::Null) => return Ok(default),
+            Some(value) => value.as_u64().filter(|number| range.contains(number)),
+        };
+        number.ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            self.refusal(name, &format!("a whole number from {least} to {most}"))
+        })
     }
 
     /// Returns the meaning of one of several words; `default` if it is not set.

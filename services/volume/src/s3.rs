@@ -23,8 +23,9 @@ use crate::{Durability, OpenError, Options, Store, Volume};
 use remote::Remote;
 
 /// Options of a storage.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "url",
+    "timeout",
     "region",
     "tls",
     "private",
@@ -36,14 +37,17 @@ const OPTIONS: [&str; 10] = [
     "durability",
 ];
 /// Options that may be set for all storages of the volume.
-const SHARED: [&str; 4] = ["url", "region", "tls", "private"];
+const SHARED: [&str; 5] = ["url", "timeout", "region", "tls", "private"];
 
 /// Region of servers that have none.
 const REGION: &str = "us-east-1";
-/// Limits of the time of a connection attempt, of a request, and after which it is not tried again.
+/// Limit of the time of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(4);
-const REQUEST: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
-const RETRIES: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 12 });
+/// Limit of the time of a request in seconds, if the option `timeout` is not set, and the most that it takes.
+const TIMEOUT: u64 = 10;
+const TIMEOUT_MAX: u64 = 3600;
+/// Time after the limit of a request within which it is tried again.
+const RETRIES: Duration = Duration::from_secs(2);
 
 /// The volume `s3`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,6 +68,8 @@ struct Place {
     /// True if a close destroys the data.
     destroys: bool,
     durability: Durability,
+    /// Limit of the time of a request.
+    timeout: Duration,
 }
 
 impl Place {
@@ -84,8 +90,10 @@ impl Place {
         }
         let prefix = options.text("path_prefix")?.unwrap_or_default();
         let prefix = prefix.trim_matches('/');
-        if object_store::path::Path::parse(prefix).is_err() || prefix.len() > 512 {
-            let expected = "a path such as \"robots/one\", of at most 512 bytes";
+        let is_path = object_store::path::Path::parse(prefix).is_ok() && prefix.len() <= 512;
+        if !is_path || prefix.split('/').any(|chunk| chunk == names::HIDDEN) {
+            let expected =
+                "a path such as \"robots/one\", of at most 512 bytes, without \".zonda\"";
             return Err(options.refusal("path_prefix", expected));
         }
         let read_only = options.flag("read_only", false)?;
@@ -100,27 +108,52 @@ impl Place {
             read_only,
             destroys: options.destroys("destroy_bucket", read_only)?,
             durability: options.durability()?,
+            timeout: Duration::from_secs(options.number("timeout", TIMEOUT, 1..=TIMEOUT_MAX)?),
         })
+    }
+
+    /// Returns the error of a place that the server, or the system, refuses.
+    fn system(&self, reason: String) -> OpenError {
+        let place = self.name();
+        OpenError::System { place, reason }
+    }
+
+    /// Returns the error of a place that has the one of another storage in it, or is in it.
+    fn overlaps(&self, prefix: &str) -> OpenError {
+        let other = match prefix {
+            "" => "the whole bucket".to_owned(),
+            prefix => format!("the path_prefix {prefix:?}"),
+        };
+        self.system(format!(
+            "another storage has {other}; give each one a path_prefix that is not within that of another"
+        ))
+    }
+
+    /// Returns what no error shows.
+    fn secrets(&self) -> impl Iterator<Item = &String> {
+        let keys = self.keys.iter();
+        keys.flat_map(|(access, secret)| [access, secret])
     }
 
     /// Returns the place as errors name it.
     fn name(&self) -> String {
-        let url = self.url.as_deref().unwrap_or("s3:/");
         match self.prefix.as_str() {
-            "" => format!("{url}/{}", self.bucket),
-            prefix => format!("{url}/{}/{prefix}", self.bucket),
+            "" => self.bucket_name(),
+            prefix => format!("{}/{prefix}", self.bucket_name()),
         }
+    }
+
+    fn bucket_name(&self) -> String {
+        let url = self.url.as_deref().unwrap_or("s3:/");
+        format!("{url}/{}", self.bucket)
     }
 
     /// Returns a client for the bucket.
     fn client(&self) -> Result<Arc<dyn object_store::ObjectStore>, OpenError> {
-        let system = |reason: String| OpenError::System {
-            place: self.name(),
-            reason,
-        };
+        let system = |reason: String| self.system(reason);
         let mut client = ClientOptions::new()
-            .with_connect_timeout(CONNECT)
-            .with_timeout(REQUEST)
+            .with_connect_timeout(CONNECT.min(self.timeout))
+            .with_timeout(self.timeout)
             .with_allow_http(true);
         if let Some(file) = &self.authority {
             let pem = std::fs::read(file).map_err(|error| system(format!("{file}: {error}")))?;
@@ -136,7 +169,7 @@ impl Place {
                 ..BackoffConfig::default()
             },
             max_retries: 3,
-            retry_timeout: RETRIES,
+            retry_timeout: self.timeout + RETRIES,
         };
         let mut builder = match &self.keys {
             Some((access, secret)) => AmazonS3Builder::new()
@@ -154,18 +187,9 @@ impl Place {
         let builder = builder.with_bucket_name(&self.bucket);
         let builder = builder.with_client_options(client).with_retry(retry);
         let built = builder.build();
-        Ok(Arc::new(
-            built.map_err(|error| system(self.plain(&error.to_string())))?,
-        ))
-    }
-
-    /// Returns the text of an error in one line, without secrets.
-    fn plain(&self, error: &str) -> String {
-        let (access, secret) = match &self.keys {
-            Some((access, secret)) => (access.as_str(), secret.as_str()),
-            None => ("", ""),
-        };
-        remote::one_line(error, &[access, secret])
+        let secrets: Vec<_> = self.secrets().map(String::as_str).collect();
+        let plain = |error: object_store::Error| remote::one_line(&error.to_string(), &secrets);
+        Ok(Arc::new(built.map_err(|error| system(plain(error)))?))
     }
 }
 
@@ -183,18 +207,29 @@ fn keys(options: &Options) -> Result<Option<(String, String)>, OpenError> {
     }
 }
 
-/// Places that are open in this process.
-static OPEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Places that are open in this process: their buckets and prefixes.
+static OPEN: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
 
 /// A place that no other storage of this process has; released when it is dropped.
-struct Claimed(String);
+struct Claimed((String, String));
 
 impl Claimed {
-    fn new(place: String) -> Result<Claimed, OpenError> {
+    fn new(place: &Place) -> Result<Claimed, OpenError> {
+        let claim = (place.bucket_name(), place.prefix.clone());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        match open.insert(place.clone()) {
-            true => Ok(Claimed(place)),
-            false => Err(OpenError::InUse { place }),
+        let in_bucket = open.iter().filter(|(bucket, _)| *bucket == claim.0);
+        for other in in_bucket.map(|(_, prefix)| prefix.as_str()) {
+            let is_within =
+                |inner: &str, outer: &str| names::prefixes_above(inner).any(|it| it == outer);
+            if is_within(other, &claim.1) || is_within(&claim.1, other) {
+                return Err(place.overlaps(other));
+            }
+        }
+        match open.insert(claim.clone()) {
+            true => Ok(Claimed(claim)),
+            false => Err(OpenError::InUse {
+                place: place.name(),
+            }),
         }
     }
 }
@@ -219,6 +254,11 @@ impl Volume for S3 {
         Place::of(options).map(|_| ())
     }
 
+    /// Reads the certificates; the server is not asked.
+    fn look(&self, options: &Options) -> Result<(), OpenError> {
+        Place::of(options)?.client().map(drop)
+    }
+
     fn open(&self, options: &Options) -> Result<Box<dyn Store>, OpenError> {
         let place = Place::of(options)?;
         let client = place.client()?;
@@ -231,7 +271,7 @@ fn open_in(
     place: Place,
     client: Arc<dyn object_store::ObjectStore>,
 ) -> Result<Box<dyn Store>, OpenError> {
-    let claimed = Claimed::new(place.name())?;
+    let claimed = Claimed::new(&place)?;
     let remote = Remote::start(client, &place)?;
     Ok(Box::new(store::Objects::open(place, claimed, remote)?))
 }

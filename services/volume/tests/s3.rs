@@ -13,7 +13,9 @@ use zonda_volume::{Entry, Options, S3, Table, Value, Volume, conformance};
 fn options(server: &Buckets, bucket: &str) -> Options {
     let private = json!({"access_key": "an-access-key", "secret_key": "a-secret-key"});
     let options = Options::default().with("url", server.url());
-    options.with("private", private).with("bucket", bucket)
+    let options = options.with("private", private).with("bucket", bucket);
+    // The machine may have much else to do.
+    options.with("timeout", 60)
 }
 
 fn entry(time: u64, payload: &str) -> Entry {

@@ -8,7 +8,9 @@ use crate::Table;
 use crate::escape::{escape, unescape};
 
 /// First chunk of the names of all objects but those of values.
-const HIDDEN: &str = ".zonda";
+pub const HIDDEN: &str = ".zonda";
+/// Object in that folder that shows the place of a storage.
+const MARK: &str = "storage";
 /// Stands for the empty name.
 const EMPTY: &str = "%";
 /// Longest name of an object, in bytes.
@@ -55,6 +57,26 @@ pub fn path_of(prefix: &str, table: Table, name: &str) -> Result<Path, &'static 
         return Err("it is too long for the name of an object");
     }
     Path::parse(path).map_err(|_| "it is no name of an object")
+}
+
+/// Returns the path of the object that shows that a storage has its place below a prefix.
+pub fn mark_of(prefix: &str) -> Path {
+    let chunks = prefix.split('/').chain([HIDDEN, MARK]);
+    Path::from_iter(chunks.filter(|chunk| !chunk.is_empty()))
+}
+
+/// Returns the prefixes that a prefix is below, from the empty one on.
+pub fn prefixes_above(prefix: &str) -> impl Iterator<Item = &str> {
+    let empty = Some("").filter(|_| !prefix.is_empty());
+    let ends = prefix.match_indices('/').map(|(at, _)| &prefix[..at]);
+    empty.into_iter().chain(ends)
+}
+
+/// Returns the prefix of another storage, below this prefix, that an object belongs to.
+pub fn place_below<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
+    let (place, _) = path.split_once(&format!("/{HIDDEN}/"))?;
+    let is_below = prefixes_above(place).any(|above| above == prefix);
+    is_below.then_some(place)
 }
 
 /// Returns true if a character has a meaning in paths, or is one that servers refuse.
@@ -122,6 +144,24 @@ mod tests {
         assert!(path_of("", Table::Live, "a//b").is_err());
         assert!(path_of("", Table::Live, "a/").is_err());
         assert!(path_of("p", Table::Live, &"x".repeat(1023)).is_err());
+    }
+
+    #[test]
+    fn places_of_other_storages_are_known() {
+        let above: Vec<_> = prefixes_above("a/b/c").collect();
+        assert_eq!(above, ["", "a", "a/b"]);
+        assert_eq!(prefixes_above("").next(), None);
+        for prefix in ["a/b", "p", "x/y/z"] {
+            let mark = mark_of(prefix);
+            assert_eq!(name_of(prefix, mark.as_ref()), None);
+            assert_eq!(place_below(prefix, mark.as_ref()), None);
+            assert_eq!(place_below("", mark.as_ref()), Some(prefix));
+        }
+        assert_eq!(mark_of("").as_ref(), ".zonda/storage");
+        assert_eq!(place_below("", ".zonda/storage"), None);
+        assert_eq!(place_below("a", "a/b/.zonda/past/x"), Some("a/b"));
+        assert_eq!(place_below("a", "ab/.zonda/storage"), None);
+        assert_eq!(place_below("a", "a/b"), None);
     }
 
     #[test]

@@ -6,10 +6,13 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use object_store::{Error, ObjectMeta, ObjectStore, PutMode, PutOptions, UpdateVersion};
+use object_store::{
+    Error, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload, UpdateVersion,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use super::Place;
@@ -20,6 +23,8 @@ use crate::{Entry, OpenError, StoreError};
 pub const AT_ONCE: usize = 32;
 /// Attempts to write an object that another writer changes all the while.
 const ATTEMPTS: usize = 8;
+/// Time after which an object that another writer has marked as removed is taken for one that stays.
+const REMOVAL: Duration = Duration::from_secs(2);
 /// Longest text of an error.
 const TEXT_MAX: usize = 300;
 
@@ -38,11 +43,34 @@ pub enum Stored {
     Version(Arc<str>),
 }
 
+impl Stored {
+    /// Returns the state of an object that is there.
+    pub fn of(e_tag: Option<String>) -> Stored {
+        e_tag.map_or(Stored::Perhaps, |tag| Stored::Version(tag.into()))
+    }
+}
+
+/// Content of an object.
+pub enum Found {
+    Nothing,
+    Entry(Stored, Entry),
+    /// It is no entry, for this reason.
+    Damaged(Stored, &'static str),
+}
+
 /// An object to write.
 pub struct Write {
     pub path: Path,
     pub entry: Entry,
     pub stored: Stored,
+}
+
+/// An object to remove.
+pub struct Removal {
+    pub path: Path,
+    /// Deletion of a key that another writer may write, and the state of its object as the store knows
+    /// it; `None` for an object that is removed whatever it is.
+    pub deletion: Option<(Entry, Stored)>,
 }
 
 /// Result of a write.
@@ -66,6 +94,8 @@ pub struct Remote {
     objects: Arc<dyn ObjectStore>,
     prefix: Option<Path>,
     secrets: Vec<String>,
+    /// Time until which reads fail, and why.
+    pause: Option<(Instant, String)>,
 }
 
 /// Returns a text in one line, not at length, and without secrets.
@@ -90,11 +120,7 @@ impl Remote {
         let mut runtime = Builder::new_multi_thread();
         runtime.worker_threads(1).max_blocking_threads(2);
         let runtime = runtime.thread_name("zonda-s3").enable_all().build();
-        let system = |error: std::io::Error| OpenError::System {
-            place: place.name(),
-            reason: format!("no thread: {error}"),
-        };
-        let keys = place.keys.iter();
+        let system = |error| place.system(format!("no thread: {error}"));
         Ok(Remote {
             runtime: Some(runtime.map_err(system)?),
             objects,
@@ -102,9 +128,8 @@ impl Remote {
                 "" => None,
                 prefix => Path::parse(prefix).ok(),
             },
-            secrets: keys
-                .flat_map(|(access, secret)| [access.clone(), secret.clone()])
-                .collect(),
+            secrets: place.secrets().cloned().collect(),
+            pause: None,
         })
     }
 
@@ -152,21 +177,63 @@ impl Remote {
         listed.map_err(|error| self.reason(&error))
     }
 
-    /// Returns the entries of objects in their order, with their versions; `None` for those that are gone.
+    /// Returns the contents of objects in their order. After a failure it fails at once for as long as
+    /// that one took: requests that have to wait leave the other half of the time to what is in memory.
     ///
     /// # Errors
-    /// The server fails, or an object is none of an entry.
-    pub fn get(&self, paths: Vec<Path>) -> Result<Vec<Option<(Stored, Entry)>>, StoreError> {
+    /// The server fails.
+    pub fn get(&mut self, paths: Vec<Path>) -> Result<Vec<Found>, StoreError> {
+        if let Some((until, reason)) = &self.pause
+            && Instant::now() < *until
+        {
+            return Err(StoreError::Failed(reason.clone()));
+        }
+        let begin = Instant::now();
         let objects = Arc::clone(&self.objects);
         let all = stream::iter(paths).map(move |path| {
             let objects = Arc::clone(&objects);
             async move { read(&*objects, &path).await }
         });
         let read = self.wait(all.buffered(AT_ONCE).try_collect());
-        match read.map_err(StoreError::Failed)? {
-            Ok(entries) => Ok(entries),
-            Err(Fault::Server(error)) => Err(StoreError::Failed(self.reason(&error))),
-            Err(Fault::Entry { name, reason }) => Err(StoreError::Damaged { name, reason }),
+        let read = read.and_then(|read: Result<_, _>| read.map_err(|error| self.reason(&error)));
+        let failure = read.as_ref().err();
+        self.pause = failure.map(|reason| (Instant::now() + begin.elapsed(), reason.clone()));
+        read.map_err(StoreError::Failed)
+    }
+
+    /// Returns the first of these objects that is there and may be read.
+    ///
+    /// # Errors
+    /// The reason in one line.
+    pub fn first(&self, paths: Vec<Path>) -> Result<Option<Path>, String> {
+        let objects = Arc::clone(&self.objects);
+        let found = self.wait(async move {
+            for path in paths {
+                match objects.head(&path).await {
+                    Ok(_) => return Ok(Some(path)),
+                    // Credentials may be for a part of the bucket.
+                    Err(Error::NotFound { .. } | Error::PermissionDenied { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(None)
+        })?;
+        found.map_err(|error| self.reason(&error))
+    }
+
+    /// Creates an empty object, unless there is one.
+    ///
+    /// # Errors
+    /// The reason in one line.
+    pub fn mark(&self, path: Path) -> Result<(), String> {
+        let objects = Arc::clone(&self.objects);
+        let created = self.wait(async move {
+            let created = objects.put_opts(&path, PutPayload::new(), PutMode::Create.into());
+            created.await
+        })?;
+        match created {
+            Ok(_) | Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(()),
+            Err(error) => Err(self.reason(&error)),
         }
     }
 
@@ -179,18 +246,17 @@ impl Remote {
         })
     }
 
-    /// Removes objects; one that is gone is no failure. The results are the numbers of those removed.
-    pub fn delete(&self, paths: Vec<Path>) -> Done<usize> {
+    /// Removes objects; one that is gone is no failure. The results have the numbers of the removals, and
+    /// the newer entries of other writers, which stay.
+    pub fn remove(&self, removals: Vec<Removal>) -> Done<(usize, Option<(Stored, Entry)>)> {
         let objects = Arc::clone(&self.objects);
-        self.each(paths.into_iter().enumerate(), move |(number, path)| {
-            let objects = Arc::clone(&objects);
-            async move {
-                match objects.delete(&path).await {
-                    Ok(()) | Err(Error::NotFound { .. }) => Ok(number),
-                    Err(error) => Err(Fault::Server(error)),
-                }
-            }
-        })
+        self.each(
+            removals.into_iter().enumerate(),
+            move |(number, removal)| {
+                let objects = Arc::clone(&objects);
+                async move { Ok((number, remove(&*objects, removal).await?)) }
+            },
+        )
     }
 
     /// Runs a request for each item, until one fails.
@@ -202,7 +268,7 @@ impl Remote {
     where
         I: Send + 'static,
         T: Send + 'static,
-        F: Future<Output = Result<T, Fault>> + Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
     {
         let all = async move {
             let mut done = Vec::new();
@@ -210,22 +276,15 @@ impl Remote {
             while let Some(result) = results.next().await {
                 match result {
                     Ok(one) => done.push(one),
-                    Err(fault) => return (done, Some(fault)),
+                    Err(error) => return (done, Some(error)),
                 }
             }
             (done, None)
         };
         match self.wait(all) {
-            Ok((done, None)) => Done {
+            Ok((done, error)) => Done {
                 done,
-                failure: None,
-            },
-            Ok((done, Some(fault))) => Done {
-                done,
-                failure: Some(match fault {
-                    Fault::Server(error) => self.reason(&error),
-                    Fault::Entry { name, reason } => format!("{name}: {reason}"),
-                }),
+                failure: error.map(|error| self.reason(&error)),
             },
             Err(stopped) => Done {
                 done: Vec::new(),
@@ -244,34 +303,50 @@ impl Drop for Remote {
     }
 }
 
-/// Reason why a request has no result.
-enum Fault {
-    Server(Error),
-    Entry { name: String, reason: &'static str },
-}
-
-/// Returns the version of an object.
-fn version_of(e_tag: Option<String>) -> Stored {
-    e_tag.map_or(Stored::Perhaps, |tag| Stored::Version(tag.into()))
-}
-
-async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Option<(Stored, Entry)>, Fault> {
+async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Found, Error> {
     let found = match objects.get(path).await {
         Ok(found) => found,
-        Err(Error::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(Fault::Server(error)),
+        Err(Error::NotFound { .. }) => return Ok(Found::Nothing),
+        Err(error) => return Err(error),
     };
     let (meta, attributes) = (found.meta.clone(), found.attributes.clone());
-    let content = found.bytes().await.map_err(Fault::Server)?;
-    let entry = entry_of(&meta, &attributes, content).map_err(|reason| Fault::Entry {
-        name: path.to_string(),
-        reason,
-    })?;
-    Ok(Some((version_of(meta.e_tag), entry)))
+    let content = found.bytes().await?;
+    let entry = entry_of(&meta, &attributes, content);
+    let stored = Stored::of(meta.e_tag);
+    Ok(match entry {
+        Ok(entry) => Found::Entry(stored, entry),
+        Err(reason) => Found::Damaged(stored, reason),
+    })
+}
+
+/// Removes an object. A deletion takes its place first, as servers compare the version of what they
+/// replace, and not of what they remove.
+async fn remove(
+    objects: &dyn ObjectStore,
+    removal: Removal,
+) -> Result<Option<(Stored, Entry)>, Error> {
+    let Removal { path, deletion } = removal;
+    if let Some((entry, stored)) = deletion {
+        let write = Write {
+            path: path.clone(),
+            entry,
+            stored,
+        };
+        match put(objects, write).await? {
+            Written::Theirs(stored, entry) if entry.value.is_some() => {
+                return Ok(Some((stored, entry)));
+            }
+            _ => {}
+        }
+    }
+    match objects.delete(&path).await {
+        Ok(()) | Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes an object, unless another writer has written a newer one.
-async fn put(objects: &dyn ObjectStore, write: Write) -> Result<Written, Fault> {
+async fn put(objects: &dyn ObjectStore, write: Write) -> Result<Written, Error> {
     let Write {
         path,
         entry,
@@ -293,24 +368,30 @@ async fn put(objects: &dyn ObjectStore, write: Write) -> Result<Written, Fault> 
             ..PutOptions::default()
         };
         match objects.put_opts(&path, content.into(), options).await {
-            Ok(put) => return Ok(Written::Ours(version_of(put.e_tag))),
+            Ok(put) => return Ok(Written::Ours(Stored::of(put.e_tag))),
             Err(error @ (Error::AlreadyExists { .. } | Error::Precondition { .. })) => {
                 last = Some(error);
             }
             // The object to replace is gone.
             Err(error @ Error::NotFound { .. }) if stored != Stored::No => last = Some(error),
-            Err(error) => return Err(Fault::Server(error)),
+            Err(error) => return Err(error),
         }
         stored = match read(objects, &path).await? {
-            None => Stored::No,
+            Found::Nothing => Stored::No,
+            Found::Damaged(theirs, _) => theirs,
             // A write of ours whose answer was lost, or an older one of another writer.
-            Some((theirs, found)) if found == entry => return Ok(Written::Ours(theirs)),
-            Some((theirs, found)) if (found.at, found.own) > (entry.at, entry.own) => {
+            Found::Entry(theirs, found) if found == entry => return Ok(Written::Ours(theirs)),
+            Found::Entry(theirs, found) if (found.at, found.own) > (entry.at, entry.own) => {
                 return Ok(Written::Theirs(theirs, found));
             }
-            Some((theirs, _)) => theirs,
+            Found::Entry(theirs, found) => {
+                if found.value.is_none() && entry.value.is_some() {
+                    // Its writer removes it next, which would remove this value.
+                    tokio::time::sleep(REMOVAL).await;
+                }
+                theirs
+            }
         };
     }
-    let changes = || Error::NotImplemented;
-    Err(Fault::Server(last.unwrap_or_else(changes)))
+    Err(last.unwrap_or(Error::NotImplemented))
 }

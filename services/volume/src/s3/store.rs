@@ -6,20 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 
-use super::names::{name_of, path_of};
+use super::names::{mark_of, name_of, path_of, place_below, prefixes_above};
 use super::object::ENCODING_MAX;
-use super::remote::{AT_ONCE, Remote, Stored, Write, Written};
+use super::remote::{AT_ONCE, Found, Remote, Removal, Stored, Write, Written};
 use super::{Claimed, Place};
 use crate::{Durability, Entry, OpenError, Store, StoreError, Table};
 
 /// Bytes of entries that are kept in memory, besides those of changes.
 const CACHE_BYTES: usize = 64 << 20;
 
+/// A table, and a name in it.
+type Key = (Table, Box<str>);
+
 /// A change that the server does not have yet.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Change {
     Put,
-    Removal,
+    /// With the deletion that the object has, if it has one.
+    Removal(Option<Entry>),
 }
 
 /// An entry, as far as it is known.
@@ -32,7 +36,15 @@ struct Slot {
 
 impl Slot {
     fn is_visible(&self) -> bool {
-        self.change != Some(Change::Removal)
+        !matches!(self.change, Some(Change::Removal(_)))
+    }
+}
+
+/// Returns the bytes of an entry that the limit of the cache is for: deletions stay in memory.
+fn cached(table: Table, entry: &Entry) -> usize {
+    match table {
+        Table::Deleted => 0,
+        _ => entry.weight(),
     }
 }
 
@@ -40,10 +52,10 @@ impl Slot {
 pub struct Objects {
     place: Place,
     remote: Remote,
-    slots: BTreeMap<(Table, Box<str>), Slot>,
+    slots: BTreeMap<Key, Slot>,
     /// Number of visible slots of each table.
     counts: BTreeMap<Table, u64>,
-    changed: BTreeSet<(Table, Box<str>)>,
+    changed: BTreeSet<Key>,
     changed_bytes: usize,
     cached_bytes: usize,
     /// True once another writer was met.
@@ -52,31 +64,30 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Reads the names of all objects.
+    /// Reads the names of all objects, and marks the place.
     ///
     /// # Errors
-    /// The server fails.
+    /// The server fails, or another storage has its place within this one or around it.
     pub fn open(place: Place, claimed: Claimed, remote: Remote) -> Result<Objects, OpenError> {
-        let system = |reason| OpenError::System {
-            place: place.name(),
-            reason,
-        };
         let mut slots = BTreeMap::new();
         let mut counts = BTreeMap::new();
-        for meta in remote.list().map_err(system)? {
-            let Some((table, name)) = name_of(&place.prefix, meta.location.as_ref()) else {
+        for meta in remote.list().map_err(|reason| place.system(reason))? {
+            let path = meta.location.as_ref();
+            if let Some(other) = place_below(&place.prefix, path) {
+                return Err(place.overlaps(other));
+            }
+            let Some((table, name)) = name_of(&place.prefix, path) else {
                 continue;
             };
             let slot = Slot {
-                stored: meta
-                    .e_tag
-                    .map_or(Stored::Perhaps, |tag| Stored::Version(tag.into())),
+                stored: Stored::of(meta.e_tag),
                 entry: None,
                 change: None,
             };
             slots.insert((table, name.into_boxed_str()), slot);
             *counts.entry(table).or_default() += 1;
         }
+        claim(&place, &remote)?;
         let mut objects = Objects {
             place,
             remote,
@@ -89,10 +100,7 @@ impl Objects {
             _claimed: claimed,
         };
         let repaired = objects.repair();
-        repaired.map_err(|error| OpenError::System {
-            place: objects.place.name(),
-            reason: error.to_string(),
-        })?;
+        repaired.map_err(|error| objects.place.system(error.to_string()))?;
         Ok(objects)
     }
 
@@ -106,32 +114,35 @@ impl Objects {
             .map(|(_, name)| name.clone())
             .collect();
         for name in both {
-            let live = self.read(Table::Live, &name)?;
-            let deleted = self.read(Table::Deleted, &name)?;
-            let older = match (live, deleted) {
-                (Some(live), Some(deleted)) if live.own < deleted.own => Table::Live,
-                (Some(_), Some(_)) => Table::Deleted,
-                _ => continue,
+            let live = self.read(Table::Live, &name);
+            let both = live.and_then(|live| Ok((live, self.read(Table::Deleted, &name)?)));
+            let older = match both {
+                Ok((Some(live), Some(deleted))) if live.own < deleted.own => Table::Live,
+                Ok((Some(_), Some(_))) => Table::Deleted,
+                // A damaged one stays until it is replaced.
+                Ok(_) | Err(StoreError::Damaged { .. }) => continue,
+                Err(error) => return Err(error),
             };
-            self.hide(older, name);
+            self.hide(older, name, None);
         }
         Ok(())
     }
 
-    /// Marks an entry as removed.
-    fn hide(&mut self, table: Table, name: Box<str>) {
+    /// Marks an entry as removed. Its object may have the deletion already.
+    fn hide(&mut self, table: Table, name: Box<str>, deletion: Option<Entry>) {
         let key = (table, name);
         let Some(slot) = self.slots.get_mut(&key).filter(|slot| slot.is_visible()) else {
             return;
         };
         *self.counts.entry(table).or_default() -= 1;
-        self.cached_bytes -= slot.entry.take().map_or(0, |entry| entry.weight());
+        let former = slot.entry.take();
+        self.cached_bytes -= former.map_or(0, |entry| cached(table, &entry));
         if slot.stored == Stored::No {
             self.slots.remove(&key);
             self.changed.remove(&key);
             return;
         }
-        slot.change = Some(Change::Removal);
+        slot.change = Some(Change::Removal(deletion));
         self.changed_bytes += key.1.len() + 1;
         self.changed.insert(key);
     }
@@ -151,36 +162,55 @@ impl Objects {
             Some(slot) if slot.entry.is_some() => return Ok(slot.entry.clone()),
             Some(_) => {}
         }
-        self.fetch(vec![key.clone()])?;
-        Ok(self.slots.get(&key).and_then(|slot| slot.entry.clone()))
+        match self.fetch(vec![key.clone()])?.pop() {
+            Some((_, reason)) => Err(damaged(name, reason)),
+            None => Ok(self.slots.get(&key).and_then(|slot| slot.entry.clone())),
+        }
     }
 
-    /// Fetches entries that are not in memory. Those that are gone are forgotten.
-    fn fetch(&mut self, keys: Vec<(Table, Box<str>)>) -> Result<(), StoreError> {
+    /// Fetches entries that are not in memory. Those that are gone are forgotten, and those that are
+    /// damaged are returned with the reason.
+    fn fetch(&mut self, keys: Vec<Key>) -> Result<Vec<(Key, &'static str)>, StoreError> {
         let paths = keys.iter().map(|(table, name)| self.path(*table, name));
-        let found = self.remote.get(paths.collect::<Result<_, _>>()?)?;
+        let paths = paths.collect::<Result<_, _>>()?;
+        let found = self.remote.get(paths)?;
+        let mut faults = Vec::new();
         for (key, found) in keys.into_iter().zip(found) {
             match found {
-                Some((stored, entry)) => self.keep(&key, stored, Some(entry)),
-                None => {
-                    self.slots.remove(&key);
-                    *self.counts.entry(key.0).or_default() -= 1;
+                Found::Entry(stored, entry) if key.0 == Table::Live && entry.value.is_none() => {
+                    // Its removal was broken off.
+                    self.keep(&key, stored, None);
+                    self.hide(key.0, key.1, Some(entry));
                 }
+                Found::Entry(stored, entry) => self.keep(&key, stored, Some(entry)),
+                Found::Damaged(stored, reason) => {
+                    self.keep(&key, stored, None);
+                    faults.push((key, reason));
+                }
+                Found::Nothing => self.forget(&key),
             }
         }
-        Ok(())
+        Ok(faults)
+    }
+
+    /// Forgets a visible entry whose object is gone.
+    fn forget(&mut self, key: &Key) {
+        if let Some(slot) = self.slots.remove(key) {
+            *self.counts.entry(key.0).or_default() -= 1;
+            self.cached_bytes -= slot.entry.map_or(0, |entry| cached(key.0, &entry));
+        }
     }
 
     /// Notes the state of an object, and its entry.
-    fn keep(&mut self, key: &(Table, Box<str>), stored: Stored, entry: Option<Entry>) {
+    fn keep(&mut self, key: &Key, stored: Stored, entry: Option<Entry>) {
         let Some(slot) = self.slots.get_mut(key) else {
             return;
         };
         slot.stored = stored;
         if let Some(entry) = entry {
-            self.cached_bytes += entry.weight();
+            self.cached_bytes += cached(key.0, &entry);
             let former = slot.entry.replace(entry);
-            self.cached_bytes -= former.map_or(0, |former| former.weight());
+            self.cached_bytes -= former.map_or(0, |former| cached(key.0, &former));
         }
     }
 
@@ -203,18 +233,18 @@ impl Objects {
         }
     }
 
-    /// Returns the keys of the changes of one kind.
-    fn changes(&self, kind: Change) -> Vec<(Table, Box<str>)> {
-        let is_of_kind = |key: &&(Table, Box<str>)| {
+    /// Returns the keys of the changes that are removals, or of those that are not.
+    fn changes(&self, are_removals: bool) -> Vec<Key> {
+        let is_of_kind = |key: &&Key| {
             let slot = self.slots.get(*key);
-            slot.is_some_and(|slot| slot.change == Some(kind))
+            slot.is_some_and(|slot| slot.change.is_some() && slot.is_visible() != are_removals)
         };
         self.changed.iter().filter(is_of_kind).cloned().collect()
     }
 
     fn write_puts(&mut self) -> Result<(), StoreError> {
         let (mut keys, mut writes) = (Vec::new(), Vec::new());
-        for key in self.changes(Change::Put) {
+        for key in self.changes(false) {
             let path = self.path(key.0, &key.1)?;
             let slot = self.slots.get_mut(&key);
             if let Some((slot, entry)) =
@@ -240,6 +270,10 @@ impl Objects {
             };
             match written {
                 Written::Ours(stored) => self.keep(key, stored, None),
+                Written::Theirs(_, entry) if key.0 == Table::Live && entry.value.is_none() => {
+                    self.forget(key);
+                    self.meet_writer();
+                }
                 Written::Theirs(stored, entry) => {
                     self.keep(key, stored, Some(entry));
                     self.meet_writer();
@@ -251,16 +285,41 @@ impl Objects {
     }
 
     fn write_removals(&mut self) -> Result<(), StoreError> {
-        let keys = self.changes(Change::Removal);
-        let paths = keys.iter().map(|(table, name)| self.path(*table, name));
-        let results = self.remote.delete(paths.collect::<Result<_, _>>()?);
-        for number in results.done {
-            if let Some(key) = keys.get(number) {
-                self.slots.remove(key);
-                self.settle(key);
+        let keys = self.changes(true);
+        let removals = keys.iter().map(|key| self.removal(key));
+        let results = self.remote.remove(removals.collect::<Result<_, _>>()?);
+        for (number, theirs) in results.done {
+            let Some(key) = keys.get(number) else {
+                continue;
+            };
+            self.settle(key);
+            match theirs {
+                None => drop(self.slots.remove(key)),
+                Some((stored, entry)) => {
+                    *self.counts.entry(key.0).or_default() += 1;
+                    self.keep(key, stored, Some(entry));
+                    self.meet_writer();
+                }
             }
         }
         results.failure.map_or(Ok(()), |reason| self.failed(reason))
+    }
+
+    /// Returns the removal of an object: of a key with its deletion.
+    fn removal(&self, key: &Key) -> Result<Removal, StoreError> {
+        let path = self.path(key.0, &key.1)?;
+        let slot = self.slots.get(key).filter(|_| key.0 == Table::Live);
+        let deletion = slot.and_then(|slot| {
+            let known = match &slot.change {
+                Some(Change::Removal(Some(deletion))) => Some(deletion),
+                _ => {
+                    let deleted = self.slots.get(&(Table::Deleted, key.1.clone()));
+                    deleted.and_then(|deleted| deleted.entry.as_ref())
+                }
+            };
+            Some((known?.clone(), slot.stored.clone()))
+        });
+        Ok(Removal { path, deletion })
     }
 
     fn failed(&self, reason: String) -> Result<(), StoreError> {
@@ -271,7 +330,7 @@ impl Objects {
     }
 
     /// Notes that the server has a change.
-    fn settle(&mut self, key: &(Table, Box<str>)) {
+    fn settle(&mut self, key: &Key) {
         self.changed.remove(key);
         if let Some(slot) = self.slots.get_mut(key) {
             slot.change = None;
@@ -290,12 +349,45 @@ impl Objects {
     fn destroy(&mut self) -> Result<(), StoreError> {
         let named = |reason| StoreError::Failed(format!("{}: {reason}", self.place.name()));
         let all = self.remote.list().map_err(named)?;
-        let ours = all
-            .into_iter()
-            .map(|meta| meta.location)
-            .filter(|path| name_of(&self.place.prefix, path.as_ref()).is_some());
-        let removed = self.remote.delete(ours.collect());
+        let mark = mark_of(&self.place.prefix);
+        let is_ours = |path: &object_store::path::Path| {
+            *path == mark || name_of(&self.place.prefix, path.as_ref()).is_some()
+        };
+        let ours = all.into_iter().map(|meta| meta.location).filter(is_ours);
+        let removals = ours.map(|path| Removal {
+            path,
+            deletion: None,
+        });
+        let removed = self.remote.remove(removals.collect());
         removed.failure.map_or(Ok(()), |reason| self.failed(reason))
+    }
+}
+
+/// Marks the place of a storage in its bucket.
+///
+/// # Errors
+/// The server fails, or the place is within that of another storage.
+fn claim(place: &Place, remote: &Remote) -> Result<(), OpenError> {
+    let above = prefixes_above(&place.prefix);
+    let found = remote.first(above.map(mark_of).collect());
+    let found = found.map_err(|reason| place.system(reason))?;
+    let mut above = prefixes_above(&place.prefix);
+    if let Some(other) = above.find(|above| found.as_ref() == Some(&mark_of(above))) {
+        return Err(place.overlaps(other));
+    }
+    match place.read_only {
+        true => Ok(()),
+        false => {
+            let marked = remote.mark(mark_of(&place.prefix));
+            marked.map_err(|reason| place.system(reason))
+        }
+    }
+}
+
+fn damaged(name: &str, reason: &'static str) -> StoreError {
+    StoreError::Damaged {
+        name: name.to_owned(),
+        reason,
     }
 }
 
@@ -330,15 +422,19 @@ impl Store for Objects {
                 return Ok(());
             };
             next = Bound::Excluded(last.clone());
-            let is_absent = |key: &&(Table, Box<str>)| {
+            let is_absent = |key: &&Key| {
                 let slot = self.slots.get(*key);
                 slot.is_some_and(|slot| slot.entry.is_none())
             };
             let absent: Vec<_> = keys.iter().filter(is_absent).cloned().collect();
-            if !absent.is_empty() {
-                self.fetch(absent)?;
-            }
+            let faults = match absent.is_empty() {
+                true => Vec::new(),
+                false => self.fetch(absent)?,
+            };
             for key in keys {
+                if let Some((_, reason)) = faults.iter().find(|(faulty, _)| *faulty == key) {
+                    return Err(damaged(&key.1, reason));
+                }
                 let entry = self.slots.get(&key).and_then(|slot| slot.entry.clone());
                 if let Some(entry) = entry
                     && visit(&key.1, entry).is_break()
@@ -364,23 +460,23 @@ impl Store for Objects {
             stored: Stored::No,
             entry: None,
             // Counted below.
-            change: Some(Change::Removal),
+            change: Some(Change::Removal(None)),
         });
         if !slot.is_visible() {
             *self.counts.entry(table).or_default() += 1;
         }
         slot.change = Some(Change::Put);
         self.changed_bytes += entry.weight() + name.len();
-        self.cached_bytes += entry.weight();
+        self.cached_bytes += cached(table, &entry);
         let former = slot.entry.replace(entry);
-        self.cached_bytes -= former.map_or(0, |former| former.weight());
+        self.cached_bytes -= former.map_or(0, |former| cached(table, &former));
         self.changed.insert(key);
         Ok(())
     }
 
     fn remove(&mut self, table: Table, name: &str) -> Result<(), StoreError> {
         self.refuse_if_read_only()?;
-        self.hide(table, Box::from(name));
+        self.hide(table, Box::from(name), None);
         Ok(())
     }
 
