@@ -13,6 +13,8 @@ use zonda::{Session, Wait};
 use zonda_testkit::Folder;
 use zonda_testkit::linear::{Action, Operation, Register, Verdict, check};
 
+#[cfg(feature = "s3")]
+use super::{Buckets, storage_in_bucket};
 use super::{Daemon, SOON, storage_in, write};
 
 /// Daemons that are killed, in a short and in a long run.
@@ -153,14 +155,28 @@ impl Histories {
 
 #[test]
 fn histories_over_kills_are_those_of_registers() {
+    let folder = Folder::new("histories");
+    kill_often(&storage_in(&folder));
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn histories_over_kills_in_a_bucket_are_those_of_registers() {
+    let Some(server) = Buckets::start() else {
+        return;
+    };
+    kill_often(&storage_in_bucket(&server));
+}
+
+/// Kills daemons with this argument amid the work of clients, and checks the histories of the keys.
+fn kill_often(storage: &str) {
     let rounds = match std::env::var_os("ZONDA_LONG") {
         Some(_) => LONG_ROUNDS,
         None => ROUNDS,
     };
-    let folder = Folder::new("histories");
     let (histories, clock) = (Histories::default(), Clock(Instant::now()));
     for round in 0..rounds {
-        let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
+        let mut daemon = Daemon::start(&["--cfg", storage]);
         let session = daemon.connect();
         assert!(round > 0 || write(&session, LAST, Some("0")));
         let histories = &histories;
@@ -180,7 +196,7 @@ fn histories_over_kills_are_those_of_registers() {
             histories.crash(begin, clock.now());
         });
     }
-    let mut daemon = Daemon::start(&["--cfg", &storage_in(&folder)]);
+    let mut daemon = Daemon::start(&["--cfg", storage]);
     assert!(histories.read(&daemon.connect(), &clock));
     let answered = histories.check();
     assert!(answered > rounds * OPERATIONS / 2, "{answered} answers");

@@ -15,6 +15,8 @@ use zonda::qos::CongestionControl;
 use zonda::query::ConsolidationMode;
 use zonda::{Config, Session, Wait};
 use zonda_testkit::Folder;
+#[cfg(feature = "s3")]
+use zonda_testkit::buckets::Buckets;
 
 /// A limit for steps that take no time.
 const SOON: Duration = Duration::from_secs(30);
@@ -75,6 +77,18 @@ fn storage_in(folder: &Folder) -> String {
     format!(
         "plugins/storage_manager:{{storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
          volume: {{id: 'redb', dir: {dir:?}}}}}}}}}"
+    )
+}
+
+/// Returns the configuration of a storage in a new bucket.
+#[cfg(feature = "s3")]
+fn storage_in_bucket(server: &Buckets) -> String {
+    server.create("bucket");
+    format!(
+        "plugins/storage_manager:{{volumes: {{s3: {{url: {:?}, private: {{access_key: 'a', secret_key: 'b'}}}}}}, \
+         storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
+         volume: {{id: 's3', bucket: 'bucket'}}}}}}}}",
+        server.url()
     )
 }
 
@@ -146,16 +160,10 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
 #[cfg(feature = "s3")]
 #[test]
 fn a_kill_loses_nothing_that_was_acknowledged_in_a_bucket() {
-    let Some(server) = zonda_testkit::buckets::Buckets::start() else {
+    let Some(server) = Buckets::start() else {
         return;
     };
-    server.create("bucket");
-    kill_often(&format!(
-        "plugins/storage_manager:{{volumes: {{s3: {{url: {:?}, private: {{access_key: 'a', secret_key: 'b'}}}}}}, \
-         storages: {{disk: {{key_expr: 'demo/**', strip_prefix: 'demo', write_queries: true, \
-         volume: {{id: 's3', bucket: 'bucket'}}}}}}}}",
-        server.url()
-    ));
+    kill_often(&storage_in_bucket(&server));
 }
 
 /// Kills daemons with this argument amid their writes.
