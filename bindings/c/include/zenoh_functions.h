@@ -420,7 +420,7 @@ const z_loaned_sample_t *z_reply_ok(const z_loaned_reply_t *this_);
 // Lends the sample for changes; null if the reply is an error.
 z_loaned_sample_t *z_reply_ok_mut(z_loaned_reply_t *this_);
 // Writes the id of the queryable that replied; returns false if it is not known.
-bool z_reply_replier_id(const z_loaned_reply_t *this_, z_entity_global_id_t *out_id);
+bool z_reply_replier_id(const z_loaned_reply_t *this_, zonda_replier_t *out_id);
 // Moves a value that is lent for changes to another place.
 void z_reply_take_from_loaned(z_owned_reply_t *dst, z_loaned_reply_t *src);
 

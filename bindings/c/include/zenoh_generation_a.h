@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // What zenoh-c 1.4 to 1.6 has otherwise: a source is an owned value, which options take, and a get has no token
-// that cancels it.
+// that cancels it. In 1.4 (`ZONDA_GENERATION_1_4`) a reply has the id of its node alone.
 #pragma once
 
 #include "zenoh_types.h"
@@ -18,6 +18,12 @@ typedef struct z_moved_source_info_t { z_owned_source_info_t _this; } z_moved_so
 typedef z_loaned_source_info_t zonda_lent_source_t;
 // The source that options take.
 typedef z_moved_source_info_t zonda_given_source_t;
+// The id of the queryable of a reply.
+#ifdef ZONDA_GENERATION_1_4
+typedef z_id_t zonda_replier_t;
+#else
+typedef z_entity_global_id_t zonda_replier_t;
+#endif
 // The last member of options of a get: none.
 #define ZONDA_TOKEN_OPTION
 // Types that are moved, dropped and lent, beside those of every release.

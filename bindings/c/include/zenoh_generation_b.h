@@ -16,6 +16,8 @@ typedef struct ZONDA_ALIGN(4) z_source_info_t { uint8_t _0[24]; } z_source_info_
 typedef z_source_info_t zonda_lent_source_t;
 // The source that options point to.
 typedef const z_source_info_t zonda_given_source_t;
+// The id of the queryable of a reply.
+typedef z_entity_global_id_t zonda_replier_t;
 // The last member of options of a get.
 #define ZONDA_TOKEN_OPTION z_moved_cancellation_token_t *cancellation_token;
 // Types that are moved, dropped and lent, beside those of every release: none.

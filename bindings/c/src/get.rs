@@ -15,13 +15,12 @@ use crate::bytes::OwnedBytes;
 use crate::closure::closure;
 use crate::code::{Code, Failure, GENERIC, INVALID, OrFail, Required, answer};
 use crate::encoding::OwnedEncoding;
-use crate::generation::{SourceOption, TokenOption};
+use crate::generation::{ReplierId, SourceOption, TokenOption};
 use crate::keys::Key;
 use crate::place::{Loan, Moved, Out, fill, lent, lent_mut, mechanical, place, taken};
 use crate::qos::{BLOCK, CONSOLIDATION_AUTO, MATCHING_REPLIES, PRIORITY_DATA};
 use crate::sample::OwnedSample;
 use crate::text::{CText, Start, utf8};
-use crate::values::EntityGlobalId;
 
 place!(
     /// A reply: a sample, or an error.
@@ -66,7 +65,7 @@ closure!(OwnedClosureReply of OwnedReply:
 #[derive(Clone)]
 pub struct Reply {
     answer: Answer,
-    replier: Option<EntityGlobalId>,
+    replier: Option<ReplierId>,
 }
 
 #[derive(Clone)]
@@ -94,7 +93,7 @@ impl From<Replied> for Reply {
         };
         Reply {
             answer,
-            replier: replier.map(EntityGlobalId::from),
+            replier: replier.map(ReplierId::from),
         }
     }
 }
@@ -367,7 +366,7 @@ pub extern "C" fn z_reply_err_mut(this: Moved<'_, Reply>) -> Option<&mut OwnedRe
 
 /// Writes the id of the queryable that replied; returns false if it is not known.
 #[unsafe(no_mangle)]
-pub extern "C" fn z_reply_replier_id(this: Loan<'_, Reply>, id: Out<'_, EntityGlobalId>) -> bool {
+pub extern "C" fn z_reply_replier_id(this: Loan<'_, Reply>, id: Out<'_, ReplierId>) -> bool {
     match lent(this).and_then(|reply| reply.replier) {
         Some(replier) => {
             fill(id, replier);

@@ -34,6 +34,13 @@ impl From<ZenohId> for Id {
     }
 }
 
+impl From<zonda::session::EntityGlobalId> for Id {
+    /// Returns the id of the entity's node.
+    fn from(id: zonda::session::EntityGlobalId) -> Id {
+        id.zid.into()
+    }
+}
+
 /// A time, and the id of the clock that gave it.
 #[repr(C)]
 #[derive(Clone, Copy)]

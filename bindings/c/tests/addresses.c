@@ -3,18 +3,10 @@
 // The rules of addresses: what a value shows stays where it is when the value is moved or cloned, and a
 // lent part of a value is itself a value.
 
-#include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "zenoh.h"
-
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            return 1;                                                               \
-        }                                                                           \
-    } while (0)
+#include "check.h"
 
 // What a callback keeps of a sample: a view of its payload, a clone of the payload, a clone of the key.
 typedef struct kept_t {
@@ -22,7 +14,7 @@ typedef struct kept_t {
     z_owned_bytes_t bytes;
     z_owned_keyexpr_t key;
     z_owned_sample_t sample;
-    int calls;
+    atomic_int calls;
     int drops;
 } kept_t;
 
@@ -45,7 +37,7 @@ static int equal_text(const z_loaned_keyexpr_t *key, const char *text) {
     return z_string_len(string) == strlen(text) && memcmp(z_string_data(string), text, strlen(text)) == 0;
 }
 
-static int small_payloads(z_loaned_session_t *session) {
+static void small_payloads(z_loaned_session_t *session) {
     kept_t kept;
     memset(&kept, 0, sizeof kept);
     z_view_keyexpr_t key;
@@ -79,10 +71,9 @@ static int small_payloads(z_loaned_session_t *session) {
     CHECK(equal_text(z_loan(kept.key), "test/addresses"));
     z_drop(z_move(kept.bytes));
     z_drop(z_move(kept.key));
-    return 0;
 }
 
-static int lent_values(void) {
+static void lent_values(void) {
     z_owned_bytes_t bytes;
     CHECK(z_bytes_copy_from_str(&bytes, "value") == Z_OK);
     CHECK((const void *)z_loan(bytes) == (const void *)&bytes);
@@ -93,10 +84,9 @@ static int lent_values(void) {
     CHECK(z_bytes_len(z_loan(moved)) == 5);
     z_drop(z_move(moved));
     z_drop(z_move(moved));
-    return 0;
 }
 
-static int refused_arguments(z_loaned_session_t *session) {
+static void refused_arguments(z_loaned_session_t *session) {
     z_view_keyexpr_t key;
     CHECK(z_view_keyexpr_from_str(&key, "a//b") == Z_EINVAL);
     CHECK(z_view_keyexpr_is_empty(&key));
@@ -115,10 +105,9 @@ static int refused_arguments(z_loaned_session_t *session) {
     options.attachment = z_move(attachment);
     CHECK(z_put(session, z_loan(key), z_move(payload), &options) == Z_ENULL);
     CHECK(!z_internal_check(payload) && !z_internal_check(attachment));
-    return 0;
 }
 
-static int closed_session(z_loaned_session_t *session) {
+static void closed_session(z_loaned_session_t *session) {
     CHECK(z_close(session, NULL) == Z_OK);
     CHECK(z_session_is_closed(session));
     z_view_keyexpr_t key;
@@ -126,20 +115,16 @@ static int closed_session(z_loaned_session_t *session) {
     z_owned_bytes_t payload;
     CHECK(z_bytes_copy_from_str(&payload, "late") == Z_OK);
     CHECK(z_put(session, z_loan(key), z_move(payload), NULL) == Z_ESESSION_CLOSED);
-    return 0;
 }
 
 int main(void) {
-    z_owned_config_t config;
-    CHECK(z_config_default(&config) == Z_OK);
-    CHECK(zc_config_insert_json5(z_loan_mut(config), Z_CONFIG_LISTEN_KEY, "[\"tcp/127.0.0.1:0\"]") == Z_OK);
-    CHECK(zc_config_insert_json5(z_loan_mut(config), Z_CONFIG_MULTICAST_SCOUTING_KEY, "false") == Z_OK);
     z_owned_session_t session;
-    CHECK(z_open(&session, z_move(config), NULL) == Z_OK);
-    CHECK(!z_internal_check(config));
-    int failed = lent_values() || small_payloads(z_loan_mut(session)) || refused_arguments(z_loan_mut(session)) ||
-                 closed_session(z_loan_mut(session));
+    open_alone(&session);
+    lent_values();
+    small_payloads(z_loan_mut(session));
+    refused_arguments(z_loan_mut(session));
+    closed_session(z_loan_mut(session));
     z_drop(z_move(session));
     z_drop(z_move(session));
-    return failed;
+    return 0;
 }

@@ -12,6 +12,12 @@ const GENERATION: [&str; 2] = ["-DZONDA_GENERATION_A", "zenoh_generation_a.h"];
 #[cfg(not(feature = "generation-a"))]
 const GENERATION: [&str; 2] = ["-UZONDA_GENERATION_A", "zenoh_generation_b.h"];
 
+/// Argument of the compiler for the release of the generation that the library has.
+#[cfg(feature = "generation-1-4")]
+const RELEASE: &str = "-DZONDA_GENERATION_1_4";
+#[cfg(not(feature = "generation-1-4"))]
+const RELEASE: &str = "-UZONDA_GENERATION_1_4";
+
 /// Returns the library, which is beside this program or a folder above.
 fn library() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");
@@ -48,6 +54,7 @@ fn compile(source: &Path, name: &str) -> PathBuf {
             // the folder in the program comes before LD_LIBRARY_PATH, in which cargo names folders with other builds
             "-Wl,--disable-new-dtags",
             GENERATION[0],
+            RELEASE,
             "-I",
         ])
         .arg(crate_folder().join("include"))

@@ -11,15 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "zenoh.h"
-
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            printf("%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);    \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
+#include "check.h"
 
 // Waits up to ten seconds for a condition.
 #define WAIT_FOR(condition)                                              \

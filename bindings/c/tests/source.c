@@ -3,18 +3,10 @@
 // Sources of messages, in the form of both generations: given with a put, read from the sample. Sizes of the
 // options that have them.
 
-#include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "zenoh.h"
-
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            return 1;                                                               \
-        }                                                                           \
-    } while (0)
+#include "check.h"
 
 #ifdef ZONDA_GENERATION_A
 #define TOKEN 0
@@ -28,7 +20,7 @@ _Static_assert(sizeof(z_put_options_t) == 56, "z_put_options_t");
 
 // What a callback reads of the samples.
 typedef struct seen_t {
-    int calls;
+    atomic_int calls;
     bool known;
     z_entity_global_id_t id;
     uint32_t number;
@@ -50,7 +42,7 @@ static void read_source(z_loaned_sample_t *sample, void *context) {
     seen->calls++;
 }
 
-static int source_values(const z_entity_global_id_t *id) {
+static void source_values(const z_entity_global_id_t *id) {
 #ifdef ZONDA_GENERATION_A
     z_owned_source_info_t source, taken;
     CHECK(z_source_info_new(&source, NULL, 1) == Z_ENULL && !z_internal_check(source));
@@ -67,10 +59,9 @@ static int source_values(const z_entity_global_id_t *id) {
     CHECK(z_source_info_sn(&source) == 9);
     CHECK(z_source_info_sn(NULL) == 0);
 #endif
-    return 0;
 }
 
-static int put_with_source(z_loaned_session_t *session, const z_loaned_keyexpr_t *key,
+static void put_with_source(z_loaned_session_t *session, const z_loaned_keyexpr_t *key,
                            const z_entity_global_id_t *id) {
     z_owned_bytes_t payload;
     z_bytes_from_static_str(&payload, "with");
@@ -93,11 +84,10 @@ static int put_with_source(z_loaned_session_t *session, const z_loaned_keyexpr_t
     options.source_info = &source;
     CHECK(z_put(session, key, z_move(payload), &options) == Z_OK);
 #endif
-    return 0;
 }
 
-static int messages(z_loaned_session_t *session) {
-    seen_t seen = {0};
+static void messages(z_loaned_session_t *session) {
+    seen_t seen = {.calls = 0};
     z_view_keyexpr_t key;
     CHECK(z_view_keyexpr_from_str(&key, "test/source") == Z_OK);
     z_owned_closure_sample_t closure;
@@ -107,9 +97,9 @@ static int messages(z_loaned_session_t *session) {
     z_owned_publisher_t publisher;
     CHECK(z_declare_publisher(session, &publisher, z_loan(key), NULL) == Z_OK);
     z_entity_global_id_t id = z_publisher_id(z_loan(publisher));
-    CHECK(source_values(&id) == 0);
+    source_values(&id);
 
-    CHECK(put_with_source(session, z_loan(key), &id) == 0);
+    put_with_source(session, z_loan(key), &id);
     for (int i = 0; i < 500 && seen.calls == 0; i++) z_sleep_ms(10);
     CHECK(seen.calls == 1 && seen.known && seen.number == 7);
     CHECK(z_entity_global_id_eid(&seen.id) == z_entity_global_id_eid(&id));
@@ -122,17 +112,12 @@ static int messages(z_loaned_session_t *session) {
 
     z_drop(z_move(publisher));
     z_drop(z_move(subscriber));
-    return 0;
 }
 
 int main(void) {
-    z_owned_config_t config;
-    CHECK(z_config_default(&config) == Z_OK);
-    CHECK(zc_config_insert_json5(z_loan_mut(config), Z_CONFIG_LISTEN_KEY, "[\"tcp/127.0.0.1:0\"]") == Z_OK);
-    CHECK(zc_config_insert_json5(z_loan_mut(config), Z_CONFIG_MULTICAST_SCOUTING_KEY, "false") == Z_OK);
     z_owned_session_t session;
-    CHECK(z_open(&session, z_move(config), NULL) == Z_OK);
-    int failed = messages(z_loan_mut(session));
+    open_alone(&session);
+    messages(z_loan_mut(session));
     z_drop(z_move(session));
-    return failed;
+    return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Differences of zenoh-c 1.4 to 1.6: a source is an owned value, which options take, and a get has no
-//! token that cancels it.
+//! token that cancels it. In 1.4 a reply has the id of its node alone.
 
 use std::marker::PhantomData;
 
@@ -11,6 +11,13 @@ use zonda::sample::SourceInfo as Source;
 use crate::code::{Code, Required, answer};
 use crate::place::{Loan, Moved, Out, lent, mechanical, place, taken, write};
 use crate::values::{EntityGlobalId, SourceInfo};
+
+/// The id of the queryable of a reply, which C has 16 bytes for.
+#[cfg(feature = "generation-1-4")]
+pub type ReplierId = crate::values::Id;
+/// The id of the queryable of a reply, which C has 20 bytes for.
+#[cfg(not(feature = "generation-1-4"))]
+pub type ReplierId = EntityGlobalId;
 
 /// The last member of options of a get, which programs of that time do not have.
 #[derive(Default)]

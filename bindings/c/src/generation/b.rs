@@ -9,6 +9,9 @@ use zonda::sample::SourceInfo as Source;
 use crate::place::{Moved, taken};
 use crate::values::{EntityGlobalId, SourceInfo};
 
+/// The id of the queryable of a reply, which C has 20 bytes for.
+pub type ReplierId = EntityGlobalId;
+
 /// The last member of options of a get.
 #[derive(Default)]
 #[repr(transparent)]
