@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PySystemExit, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use zonda::handlers::{Callback as Call, IntoHandler, Patient, Stored};
@@ -315,8 +315,11 @@ impl<T> Drop for InlineCall<T> {
     }
 }
 
-/// Logs the exception of a callback.
+/// Logs the exception of a callback; not that by which the end of the interpreter interrupts it.
 pub fn report(py: Python<'_>, error: PyErr) {
+    if gate::is_exiting() && error.is_instance_of::<PySystemExit>(py) {
+        return;
+    }
     let told = py
         .import("zonda._deliver")
         .and_then(|module| module.getattr("report"))

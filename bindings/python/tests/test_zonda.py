@@ -539,6 +539,31 @@ print("end")
 """)
         self.assertEqual(output, "end\n")
 
+    def test_the_interpreter_ends_amid_a_direct_callback_that_does_not_return(self):
+        output = self.run_program("""
+inside = threading.Event()
+def call(sample):
+    inside.set()
+    while True: pass
+far.declare_subscriber("a", zenoh.handlers.Callback(call, indirect=False))
+while not publisher.matching_status: time.sleep(0.001)
+publisher.put(b"x")
+inside.wait()
+print("end")
+""")
+        self.assertEqual(output, "end\n")
+
+    def test_the_interpreter_ends_amid_threads_that_return_to_it(self):
+        # Python unwinds the stack of a thread that asks for the lock too late, and would end the process by a signal
+        self.run_program("""
+running = []
+def calls():
+    running.append(1)
+    while True: zenoh.CancellationToken().cancel()
+for _ in range(40): threading.Thread(target=calls, daemon=True).start()
+while len(running) < 40: time.sleep(0.001)
+""")
+
     def test_the_interpreter_ends_amid_asyncio(self):
         self.run_program("""
 import asyncio
