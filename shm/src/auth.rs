@@ -38,6 +38,7 @@ impl Auth {
     /// Creates a segment with a random challenge; returns the challenge, too.
     pub(crate) fn create() -> io::Result<(Auth, u64)> {
         let segment = Segment::create(BYTES, u32::MAX)?;
+        segment.reserve(0..BYTES)?;
         let challenge = segment::random();
         for (offset, value) in [(0, 1), (CHALLENGE, challenge), (VERSION, VERSION_NUMBER)] {
             if let Some(word) = segment.map().word64(offset) {
@@ -52,7 +53,12 @@ impl Auth {
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        self.0.map().is_whole()
+        self.0.is_whole()
+    }
+
+    /// Returns true if bytes were missing at some time.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.is_lost()
     }
 
     /// Returns a counter, if there is one of that number.
@@ -99,6 +105,8 @@ impl Candidate {
     pub(crate) fn prove(self) -> Result<Auth, Refusal> {
         let known = Some((BYTES, true));
         let size = rustix::fs::fstat(&self.fd)?.st_size as u64;
-        Segment::adopt(self.id, self.fd, size, known).map(Auth)
+        let segment = Segment::adopt(self.id, self.fd, size, known)?;
+        segment.reserve(0..BYTES)?;
+        Ok(Auth(segment))
     }
 }

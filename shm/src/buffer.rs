@@ -31,7 +31,7 @@ impl Use {
 
     /// Gives a reference back that no receiver has taken over.
     pub(crate) fn give_back(&self) {
-        if self.meta.is_own() || self.meta.is_whole() {
+        if self.meta.can_be_used() {
             self.meta.give_back(self.index, self.generation);
         }
     }
@@ -141,7 +141,7 @@ impl SharedBuffer {
             index,
             generation,
         } = &self.used;
-        if len == 0 || len > self.len || !meta.is_whole() {
+        if len == 0 || len > self.len || !meta.can_be_used() {
             return None;
         }
         if meta.generation(*index) != *generation || meta.is_invalidated(*index) {
@@ -159,6 +159,12 @@ impl SharedBuffer {
             _data: Arc::clone(&self.data),
         };
         Some((descriptor, flight))
+    }
+
+    /// Returns the memory of its segment, in units of 512 bytes.
+    #[cfg(test)]
+    pub(crate) fn blocks(&self) -> i64 {
+        rustix::fs::fstat(self.data.map().fd()).map_or(0, |stat| stat.st_blocks)
     }
 
     /// Returns the number of references to the buffer in all processes.

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64},
 };
 
-use rustix::{fd::OwnedFd, fs, io, mm};
+use rustix::{fd::OwnedFd, io, mm};
 
 /// A file mapped into memory as a whole.
 #[derive(Debug)]
@@ -53,11 +53,6 @@ impl Map {
     /// Returns the file.
     pub(crate) fn fd(&self) -> &OwnedFd {
         &self.fd
-    }
-
-    /// Returns true if the file still has all bytes of the mapping. Access to bytes that it has no more ends the process.
-    pub(crate) fn is_whole(&self) -> bool {
-        fs::fstat(&self.fd).is_ok_and(|stat| stat.st_size >= self.len as i64)
     }
 
     /// Returns the address of `len` bytes that are inside and aligned.

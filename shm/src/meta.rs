@@ -7,9 +7,12 @@
 //! 1048576  u64[32768], of which 512 are used: bit i % 64 of word i / 64 belongs to header i
 //! ```
 
-use std::sync::atomic::{
-    AtomicU32, AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
+use std::sync::{
+    OnceLock,
+    atomic::{
+        AtomicU32, AtomicU64, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+    },
 };
 
 use rustix::io;
@@ -23,6 +26,10 @@ pub(crate) const HEADERS: u16 = 32768;
 pub(crate) const BYTES: usize = 32768 * 40;
 
 const HEADER_BYTES: usize = 32;
+/// Bytes that the system sets aside at once, at least.
+const PAGE_BYTES: usize = 4096;
+const HEADERS_A_PAGE: usize = PAGE_BYTES / HEADER_BYTES;
+const PAGES: usize = HEADERS as usize / HEADERS_A_PAGE;
 const BITS_AT: usize = 32768 * 32;
 
 const REFERENCES: usize = 0;
@@ -42,36 +49,43 @@ pub(crate) struct Place {
     pub(crate) capacity: u64,
 }
 
+/// Numbers of uses of the headers in a page.
+type Uses = Box<[AtomicU32; HEADERS_A_PAGE]>;
+
 /// A mapped metadata segment, and how often this process uses each of its buffers.
 #[derive(Debug)]
 pub(crate) struct Meta {
     segment: Segment,
     is_own: bool,
-    /// Uses by this process, which confirms these buffers.
-    uses: Box<[AtomicU32]>,
+    /// Uses by this process, which confirms these buffers, by pages of headers.
+    uses: Box<[OnceLock<Uses>]>,
     /// Number of headers up to the last one that was ever used here.
     top: AtomicUsize,
+    /// A bit for each page of headers that has memory.
+    pages: [AtomicU64; PAGES / 64],
 }
 
 impl Meta {
-    fn over(segment: Segment, is_own: bool) -> Meta {
-        Meta {
+    fn over(segment: Segment, is_own: bool) -> io::Result<Meta> {
+        segment.reserve(BITS_AT..BITS_AT + usize::from(HEADERS) / 8)?;
+        Ok(Meta {
             segment,
             is_own,
-            uses: (0..HEADERS).map(|_| AtomicU32::new(0)).collect(),
+            uses: (0..PAGES).map(|_| OnceLock::new()).collect(),
             top: AtomicUsize::new(0),
-        }
+            pages: Default::default(),
+        })
     }
 
     /// Creates a segment of this process.
     pub(crate) fn create() -> io::Result<Meta> {
-        Segment::create(BYTES, 0xffff).map(|segment| Meta::over(segment, true))
+        Segment::create(BYTES, 0xffff).and_then(|segment| Meta::over(segment, true))
     }
 
     /// Maps a segment of another process.
     pub(crate) fn open(id: u16) -> Result<Meta, Refusal> {
         let segment = Segment::open(u32::from(id), Some(BYTES), true)?;
-        Ok(Meta::over(segment, false))
+        Ok(Meta::over(segment, false)?)
     }
 
     /// Returns the number that names it.
@@ -89,7 +103,36 @@ impl Meta {
 
     /// Returns true if an access finds all bytes.
     pub(crate) fn is_whole(&self) -> bool {
-        self.map().is_whole()
+        self.segment.is_whole()
+    }
+
+    /// Returns true if bytes were missing at some time.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.segment.is_lost()
+    }
+
+    /// Returns true if an access finds all bytes: by a look at the file of another process, by the last look of the keeper
+    /// at an own file.
+    pub(crate) fn can_be_used(&self) -> bool {
+        !self.is_lost() && (self.is_own || self.is_whole())
+    }
+
+    /// Has the system set memory aside for a header, before its first use. Files of metadata are mostly empty.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn reserve(&self, index: u16) -> io::Result<()> {
+        let page = usize::from(index) / HEADERS_A_PAGE;
+        let bit = 1 << (page % 64);
+        let Some(pages) = self.pages.get(page / 64) else {
+            return Ok(());
+        };
+        if pages.load(Acquire) & bit == 0 {
+            let start = page * HEADERS_A_PAGE * HEADER_BYTES;
+            self.segment.reserve(start..start + PAGE_BYTES)?;
+            pages.fetch_or(bit, AcqRel);
+        }
+        Ok(())
     }
 
     fn word(&self, index: u16, field: usize) -> Option<&AtomicU32> {
@@ -175,9 +218,18 @@ impl Meta {
         }
     }
 
+    /// Returns the number of uses, once there was one.
+    fn uses(&self, index: u16) -> Option<&AtomicU32> {
+        let index = usize::from(index);
+        let page = self.uses.get(index / HEADERS_A_PAGE)?.get()?;
+        page.get(index % HEADERS_A_PAGE)
+    }
+
     /// Begins a use by this process, which confirms the buffer from now on.
     pub(crate) fn begin_use(&self, index: u16) {
-        if let Some(uses) = self.uses.get(usize::from(index)) {
+        let page = self.uses.get(usize::from(index) / HEADERS_A_PAGE);
+        let made = page.map(|page| page.get_or_init(|| [const { AtomicU32::new(0) }; _].into()));
+        if let Some(uses) = made.and_then(|page| page.get(usize::from(index) % HEADERS_A_PAGE)) {
             uses.fetch_add(1, AcqRel);
             self.top.fetch_max(usize::from(index) + 1, Relaxed);
             self.confirm(index);
@@ -186,15 +238,14 @@ impl Meta {
 
     /// Ends a use.
     pub(crate) fn end_use(&self, index: u16) {
-        if let Some(uses) = self.uses.get(usize::from(index)) {
+        if let Some(uses) = self.uses(index) {
             uses.fetch_sub(1, AcqRel);
         }
     }
 
     /// Returns true while this process uses the buffer.
     pub(crate) fn is_in_use(&self, index: u16) -> bool {
-        let uses = self.uses.get(usize::from(index));
-        uses.is_some_and(|uses| uses.load(Acquire) > 0)
+        self.uses(index).is_some_and(|uses| uses.load(Acquire) > 0)
     }
 
     /// Confirms all buffers that this process uses.

@@ -23,11 +23,14 @@ use crate::{
     keeper,
     meta::{HEADERS, Meta},
     outgoing::{Outgoing, PRIORITIES},
-    segment::Segment,
+    segment::{self, Segment},
 };
 
 /// Segments of a kind that are mapped for one neighbour.
 const SEGMENTS_MAX: usize = 64;
+
+/// Bytes of payloads that are mapped for one neighbour.
+const MAPPED_MAX: u64 = 64 << 30;
 
 /// Buffers that are held because of one neighbour.
 const HELD_MAX: usize = 32768;
@@ -134,11 +137,12 @@ impl Neighbour {
         let mut mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
         mapped.look_again(batch, self.node.counts());
         let counts = self.node.counts();
-        let meta = mapped_segment(&mut mapped.metas, segment, counts, || {
+        let meta = mapped_segment(&mut mapped.metas, segment, counts, |_| {
             let meta = Arc::new(Meta::open(segment)?);
             keeper::confirm(&meta);
             Ok(meta)
         })?;
+        meta.reserve(index)?;
         // From here on the buffer is confirmed; the reference is the receiver's unless the buffer has another use by now.
         let used = Use::new(Arc::clone(&meta), index, generation);
         let found = meta.generation(index);
@@ -182,8 +186,13 @@ impl Neighbour {
             return Err(Refusal::Limit(HELD_MAX));
         }
         let counts = self.node.counts();
-        let data = mapped_segment(&mut mapped.data, place.segment, counts, || {
-            Segment::open(place.segment, None, false).map(Arc::new)
+        let data = mapped_segment(&mut mapped.data, place.segment, counts, |mapped| {
+            let (fd, size) = segment::open_file(place.segment, false)?;
+            let lens = mapped.values().map(|data| data.map().len() as u64);
+            if size > MAPPED_MAX.saturating_sub(lens.sum()) {
+                return Err(Refusal::Size(size));
+            }
+            Segment::adopt(place.segment, fd, size, None).map(Arc::new)
         })?;
         let end = u64::from(place.offset).checked_add(len);
         match end {
@@ -227,7 +236,7 @@ impl Mapped {
         self.looked_at = batch;
         let before = self.metas.len() + self.data.len();
         self.metas.retain(|_, meta| meta.is_whole());
-        self.data.retain(|_, data| data.map().is_whole());
+        self.data.retain(|_, data| data.is_whole());
         let gone = before - self.metas.len() - self.data.len();
         (0..gone).for_each(|_| Counts::subtract(&counts.segments));
     }
@@ -238,7 +247,7 @@ fn mapped_segment<K: Hash + Eq + Copy, S>(
     all: &mut HashMap<K, Arc<S>>,
     id: K,
     counts: &Counts,
-    open: impl FnOnce() -> Result<Arc<S>, Refusal>,
+    open: impl FnOnce(&HashMap<K, Arc<S>>) -> Result<Arc<S>, Refusal>,
 ) -> Result<Arc<S>, Refusal> {
     if let Some(known) = all.get(&id) {
         return Ok(Arc::clone(known));
@@ -251,7 +260,7 @@ fn mapped_segment<K: Hash + Eq + Copy, S>(
     if all.len() >= SEGMENTS_MAX {
         return Err(Refusal::Limit(SEGMENTS_MAX));
     }
-    let opened = open()?;
+    let opened = open(all)?;
     Counts::add(&counts.segments);
     all.insert(id, Arc::clone(&opened));
     Ok(opened)

@@ -108,9 +108,12 @@ impl Node {
         Candidate::open(segment).inspect_err(|refusal| self.counts.refuse(refusal))
     }
 
-    /// Lends the counters of one link; `None` if all are lent.
+    /// Lends the counters of one link; `None` if all are lent, or the authentication segment has lost bytes.
     #[must_use]
     pub fn lease(self: &Arc<Self>) -> Option<Lease> {
+        if !self.auth.is_whole() {
+            return None;
+        }
         let set = self.sets(Vec::pop)?;
         Some(Lease::new(Arc::clone(self), set))
     }
@@ -129,14 +132,14 @@ impl Node {
     /// # Errors
     /// The system refuses that much shared memory, or the pool is larger than 4 GiB.
     pub fn provider(&self, bytes: usize) -> std::io::Result<Pool> {
-        Pool::create(bytes, Arc::clone(&self.counts)).map_err(io::Errno::into)
+        Pool::create(bytes, true, Arc::clone(&self.counts)).map_err(io::Errno::into)
     }
 
     /// Returns the pool for ordinary payloads, created at the first call; `None` if the system refuses it.
     pub fn pool(&self) -> Option<&Pool> {
         let create = || {
             let bytes = self.settings.pool_bytes;
-            let made = (bytes > 0).then(|| Pool::create(bytes, Arc::clone(&self.counts)))?;
+            let made = (bytes > 0).then(|| Pool::create(bytes, false, Arc::clone(&self.counts)))?;
             made.inspect_err(|error| {
                 tracing::warn!(
                     "no pool of {bytes} bytes in shared memory: {error}; payloads go over the link"

@@ -90,6 +90,9 @@ impl Outgoing {
         priority: usize,
         describe: impl FnOnce() -> Option<(T, InFlight)>,
     ) -> Option<T> {
+        if self.lease.node.auth().is_lost() {
+            return None;
+        }
         self.with(priority, |sent| {
             if sent.len() >= LOOK_AFTER {
                 let arrived = sent.len() - self.missing(priority, sent.len());

@@ -23,6 +23,9 @@ use crate::{
 /// Busy buffers that a loan looks at, the oldest first, before there is need.
 const LOOKED_AT: usize = 16;
 
+/// Bytes that the system is asked for at once.
+const RESERVED_AT_ONCE: usize = 256 * 1024;
+
 /// Rounds of the keeper, a tenth of a second each, after which a buffer that no process confirms is taken back.
 const MISSES_MAX: u8 = 6;
 
@@ -50,6 +53,8 @@ struct Lent {
 #[derive(Debug)]
 struct State {
     space: Space,
+    /// Bytes from the beginning on that the system has set aside.
+    reserved: usize,
     /// Headers that were never used begin here.
     fresh: u16,
     /// Headers of earlier buffers, the oldest first.
@@ -70,16 +75,22 @@ pub(crate) struct Inner {
 }
 
 impl Pool {
-    /// Creates a pool of `bytes`, which lie in a file until the last payload is gone.
-    pub(crate) fn create(bytes: usize, counts: Arc<Counts>) -> io::Result<Pool> {
+    /// Creates a pool of `bytes`, which lie in a file until the last payload is gone. The system sets memory aside for the
+    /// whole of it with `at_once`, otherwise for what is lent.
+    pub(crate) fn create(bytes: usize, at_once: bool, counts: Arc<Counts>) -> io::Result<Pool> {
         // Offsets have 32 bits.
         if u32::try_from(bytes).is_err() {
             return Err(io::Errno::FBIG);
         }
         let meta = Arc::new(Meta::create()?);
         let data = Arc::new(Segment::create(bytes, u32::MAX)?);
+        let reserved = if at_once { bytes } else { 0 };
+        if at_once {
+            data.reserve(0..bytes)?;
+        }
         let state = State {
             space: Space::new(bytes),
+            reserved,
             fresh: 0,
             used: VecDeque::new(),
             lent: VecDeque::new(),
@@ -125,17 +136,18 @@ impl Pool {
     /// Returns the bytes that are free now.
     #[must_use]
     pub fn free_bytes(&self) -> usize {
-        let mut state = self.0.state();
-        state.collect(&self.0.meta, usize::MAX);
-        state.space.free_bytes()
+        self.0.collected().space.free_bytes()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.is_lost()
     }
 
     /// Returns the number of buffers that are lent, or held by a receiver.
     #[must_use]
     pub fn lent(&self) -> usize {
-        let mut state = self.0.state();
-        state.collect(&self.0.meta, usize::MAX);
-        state.lent.len()
+        self.0.collected().lent.len()
     }
 }
 
@@ -144,9 +156,29 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns true if the keeper has found that bytes are missing.
+    fn is_lost(&self) -> bool {
+        self.meta.is_lost() || self.data.is_lost()
+    }
+
+    /// Returns the state without the buffers that no process uses.
+    fn collected(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        if !self.meta.is_lost() {
+            state.collect(&self.meta, usize::MAX);
+        }
+        state
+    }
+
     /// Takes back the buffers that no process uses or confirms.
     pub(crate) fn validate(&self) {
-        if !self.meta.is_whole() {
+        let was_lost = self.is_lost();
+        if !self.meta.is_whole() || !self.data.is_whole() {
+            if !was_lost {
+                tracing::warn!(
+                    "a process of this user has truncated a pool of shared memory: payloads go over links from now on"
+                );
+            }
             return;
         }
         let mut state = self.state();
@@ -181,12 +213,20 @@ impl State {
     /// Allots `len` bytes and a header to them.
     fn lend(&mut self, meta: &Meta, data: &Segment, len: usize) -> Option<(u16, usize)> {
         let size = Space::rounded(len)?;
+        if meta.is_lost() || data.is_lost() {
+            return None;
+        }
+        // A part of the memory, and a header.
         self.collect(meta, LOOKED_AT);
         let at = self.space.take(size).or_else(|| {
             self.collect(meta, usize::MAX);
             self.space.take(size)
         })?;
-        let Some(index) = self.header() else {
+        let header = self
+            .reserve(data, at + size)
+            .then(|| self.header(meta))
+            .flatten();
+        let Some(index) = header else {
             self.space.give(at, size);
             return None;
         };
@@ -208,12 +248,24 @@ impl State {
         Some((index, at))
     }
 
-    fn header(&mut self) -> Option<u16> {
-        if self.fresh < HEADERS {
+    fn header(&mut self, meta: &Meta) -> Option<u16> {
+        if self.fresh < HEADERS && meta.reserve(self.fresh).is_ok() {
             self.fresh += 1;
             return Some(self.fresh - 1);
         }
         self.used.pop_front()
+    }
+
+    /// Has the system set memory aside up to `end`; false if there is none.
+    fn reserve(&mut self, data: &Segment, end: usize) -> bool {
+        if end > self.reserved {
+            let wanted = end.next_multiple_of(RESERVED_AT_ONCE).min(data.map().len());
+            if data.reserve(self.reserved..wanted).is_err() {
+                return false;
+            }
+            self.reserved = wanted;
+        }
+        true
     }
 
     /// Takes back unreferenced buffers among the `most` oldest.

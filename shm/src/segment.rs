@@ -5,18 +5,26 @@
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     time::{Duration, SystemTime},
 };
 
-use rustix::{fd::OwnedFd, fs, io, process, shm};
+use rustix::{fd::OwnedFd, fs, io, process};
 
 use crate::{Refusal, map::Map};
 
-/// Folder in which the system shows the files.
+/// Folder of the files.
 const FOLDER: &str = "/dev/shm";
+
+/// Largest segment that is mapped: offsets have 32 bits.
+pub(crate) const BYTES_MAX: u64 = 1 << 32;
 
 /// Attempts to find a number that is not taken.
 const ATTEMPTS: usize = 100;
+
+/// Unit in which the system counts the memory of a file.
+const BLOCK_BYTES: u64 = 512;
 
 /// Age of a file that no process has locked, from which on it is removed: a younger one may be about to be locked.
 const ORPHAN_AGE: Duration = Duration::from_secs(2);
@@ -26,10 +34,20 @@ const ORPHAN_AGE: Duration = Duration::from_secs(2);
 pub(crate) struct Segment {
     id: u32,
     map: Option<Map>,
+    /// Bytes of it that the system has set aside.
+    reserved: AtomicU64,
+    is_lost: AtomicBool,
 }
 
-fn name(id: u32) -> String {
-    format!("/{id}.zenoh")
+fn path(id: u32) -> String {
+    format!("{FOLDER}/{id}.zenoh")
+}
+
+/// Opens a file of that number. Follows no symbolic link, which another user may have placed there, and waits for no
+/// writer of a pipe.
+fn open_path(id: u32, flags: fs::OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | fs::OFlags::NOFOLLOW | fs::OFlags::NONBLOCK | fs::OFlags::CLOEXEC;
+    fs::open(path(id), flags, fs::Mode::RUSR | fs::Mode::WUSR)
 }
 
 /// Returns a number that another process does not guess soon.
@@ -51,10 +69,10 @@ fn admit(fd: &OwnedFd) -> Result<u64, Refusal> {
 /// Opens and locks a file of this user, and returns its size. Nothing is mapped.
 pub(crate) fn open_file(id: u32, writable: bool) -> Result<(OwnedFd, u64), Refusal> {
     let flags = match writable {
-        true => shm::OFlags::RDWR,
-        false => shm::OFlags::RDONLY,
+        true => fs::OFlags::RDWR,
+        false => fs::OFlags::RDONLY,
     };
-    let fd = shm::open(name(id), flags, fs::Mode::empty())?;
+    let fd = open_path(id, flags)?;
     let size = admit(&fd)?;
     Ok((fd, size))
 }
@@ -62,22 +80,22 @@ pub(crate) fn open_file(id: u32, writable: bool) -> Result<(OwnedFd, u64), Refus
 impl Segment {
     /// Creates a segment of `len` bytes under a random number, of which `mask` are used.
     pub(crate) fn create(len: usize, mask: u32) -> io::Result<Segment> {
-        let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
+        let flags = fs::OFlags::RDWR | fs::OFlags::CREATE | fs::OFlags::EXCL;
         for _ in 0..ATTEMPTS {
             let id = random() as u32 & mask;
-            let fd = match shm::open(name(id), flags, fs::Mode::RUSR | fs::Mode::WUSR) {
+            let fd = match open_path(id, flags) {
                 Ok(fd) => fd,
                 Err(io::Errno::EXIST) => continue,
                 Err(errno) => return Err(errno),
             };
-            fs::flock(&fd, fs::FlockOperation::NonBlockingLockShared)?;
-            // A sweep of another process may have removed the file before it was locked.
-            if fs::fstat(&fd)?.st_nlink == 0 {
+            // A sweep of another process may be about to remove the file, or has removed it.
+            let is_locked = fs::flock(&fd, fs::FlockOperation::NonBlockingLockShared).is_ok();
+            if !is_locked || fs::fstat(&fd)?.st_nlink == 0 {
                 continue;
             }
             let made = Segment::sized(id, fd, len);
             if made.is_err() {
-                let _ = shm::unlink(name(id));
+                let _ = fs::unlink(path(id));
             }
             return made;
         }
@@ -86,8 +104,16 @@ impl Segment {
 
     fn sized(id: u32, fd: OwnedFd, len: usize) -> io::Result<Segment> {
         fs::ftruncate(&fd, len as u64)?;
-        let map = Some(Map::new(fd, len, true)?);
-        Ok(Segment { id, map })
+        Segment::mapped(id, fd, len, true)
+    }
+
+    fn mapped(id: u32, fd: OwnedFd, len: usize, writable: bool) -> io::Result<Segment> {
+        Ok(Segment {
+            id,
+            map: Some(Map::new(fd, len, writable)?),
+            reserved: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
+        })
     }
 
     /// Maps a segment of another process as it is now; with `len`, only one of that size.
@@ -104,12 +130,52 @@ impl Segment {
         known: Option<(usize, bool)>,
     ) -> Result<Segment, Refusal> {
         let len = usize::try_from(size).map_err(|_| Refusal::Size(size))?;
-        if len == 0 || known.is_some_and(|(known, _)| known != len) {
+        let is_wrong = known.is_some_and(|(known, _)| known != len);
+        if len == 0 || size > BYTES_MAX || is_wrong {
             return Err(Refusal::Size(size));
         }
         let writable = known.is_some_and(|(_, writable)| writable);
-        let map = Some(Map::new(fd, len, writable)?);
-        Ok(Segment { id, map })
+        Ok(Segment::mapped(id, fd, len, writable)?)
+    }
+
+    /// Has the system set memory aside for these bytes, of which none were before: a file may be larger than the memory
+    /// there is, and an access to bytes without memory ends the process.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub(crate) fn reserve(&self, bytes: Range<usize>) -> io::Result<()> {
+        let (start, len) = (bytes.start as u64, bytes.len() as u64);
+        loop {
+            match fs::fallocate(self.map().fd(), fs::FallocateFlags::KEEP_SIZE, start, len) {
+                Ok(()) => {
+                    self.reserved.fetch_add(len, Relaxed);
+                    return Ok(());
+                }
+                Err(io::Errno::INTR) => {}
+                // A file system that sets nothing aside.
+                Err(io::Errno::OPNOTSUPP | io::Errno::NOSYS) => return Ok(()),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Looks at the file: true if it still has all bytes of the mapping, and the memory that was set aside. An access to
+    /// bytes that it has no more ends the process.
+    pub(crate) fn is_whole(&self) -> bool {
+        let map = self.map();
+        let reserved = self.reserved.load(Relaxed);
+        let is_whole = fs::fstat(map.fd()).is_ok_and(|stat| {
+            stat.st_size >= map.len() as i64 && stat.st_blocks as u64 * BLOCK_BYTES >= reserved
+        });
+        if !is_whole {
+            self.is_lost.store(true, Relaxed);
+        }
+        is_whole
+    }
+
+    /// Returns true if the file was found without some of its bytes at some time. Costs less than a look.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Relaxed)
     }
 
     /// Returns the number that names the file.
@@ -130,15 +196,15 @@ impl Drop for Segment {
     fn drop(&mut self) {
         let fd = self.map.take().and_then(|map| map.fd().try_clone().ok());
         if let Some(fd) = fd {
-            remove_if_last(&fd, &name(self.id));
+            remove_if_last(&fd, &path(self.id));
         }
     }
 }
 
-fn remove_if_last(fd: &OwnedFd, name: &str) {
+fn remove_if_last(fd: &OwnedFd, path: &str) {
     let is_last = fs::flock(fd, fs::FlockOperation::NonBlockingLockExclusive).is_ok();
     if is_last && fs::fstat(fd).is_ok_and(|stat| stat.st_nlink > 0) {
-        let _ = shm::unlink(name);
+        let _ = fs::unlink(path);
     }
 }
 
@@ -166,7 +232,7 @@ pub(crate) fn sweep() {
             .filter(|_| id.bytes().all(|b| b.is_ascii_digit()))
             && let Ok((fd, _)) = open_file(id, true)
         {
-            remove_if_last(&fd, &name(id));
+            remove_if_last(&fd, &path(id));
         }
     }
 }

@@ -381,3 +381,87 @@ fn a_liar_changes_words_at_random() {
     assert!(read > 100 && refused > 100, "{read} {refused}");
     assert_eq!(b.counted().held, 0);
 }
+
+/// Files that a number can name besides those of payloads: none is followed, waited for, or mapped.
+#[test]
+fn names_of_other_files_are_refused() {
+    let (a, b) = (node(), node());
+    let (_to_b, to_a) = link(&a, &b);
+    let forged = Forged::new();
+    let take = |index| to_a.take(&forged.told(index, 100), 2, 1);
+    let mut placed = Vec::new();
+    let mut place = |make: &dyn Fn(&str)| {
+        let id = 4_000_000_000 + std::process::id() % 1_000_000 * 100 + placed.len() as u32;
+        let path = format!("/dev/shm/{id}.zenoh");
+        make(&path);
+        placed.push(path);
+        let at = forged.place();
+        let index = placed.len() as u16;
+        forged.meta.begin(index, Place { segment: id, ..at });
+        (id, take(index))
+    };
+    let target = format!("/dev/shm/{}.zenoh", b.segment());
+    let (link, taken) = place(&|path| std::os::unix::fs::symlink(&target, path).unwrap());
+    assert!(matches!(taken, Err(Refusal::Absent(_))), "{taken:?}");
+    assert!(matches!(a.knock(link), Err(Refusal::Absent(_))));
+    let (pipe, taken) = place(&|path| {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+    });
+    assert_eq!(taken.unwrap_err(), Refusal::Owner);
+    assert_eq!(a.knock(pipe).unwrap_err(), Refusal::Owner);
+    let (_, taken) = place(&|path| std::fs::create_dir(path).unwrap());
+    assert_eq!(taken.unwrap_err(), Refusal::Owner);
+    let (_, taken) = place(&|path| {
+        let mode = std::os::unix::fs::OpenOptionsExt::mode;
+        let mut options = std::fs::File::options();
+        let file = mode(options.write(true).create_new(true), 0o600).open(path);
+        file.unwrap().set_len((1 << 32) + 1).unwrap();
+    });
+    assert_eq!(taken.unwrap_err(), Refusal::Size((1 << 32) + 1));
+    for path in placed {
+        let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
+    }
+}
+
+/// The memory of a node that another process truncates: no access ends the process, and payloads go as bytes.
+#[test]
+fn own_segments_without_bytes_are_given_up() {
+    let (a, b) = (node(), node());
+    let (to_b, to_a) = link(&a, &b);
+    let payload = a.copy_in(&[7; 3000], Kind::Put).unwrap();
+    let told = to_b.describe(&payload, 1).unwrap();
+    let file = |id: u32| {
+        let path = format!("/dev/shm/{id}.zenoh");
+        std::fs::File::options().write(true).open(path).unwrap()
+    };
+    file(a.segment()).set_len(0).unwrap();
+    wait("the counters are given up", || a.auth().is_lost());
+    assert!(to_b.describe(&payload, 1).is_none() && a.lease().is_none());
+    file(u32::from(told.segment)).set_len(4096).unwrap();
+    let pool = a.pool().unwrap();
+    wait("the pool is given up", || pool.is_lost());
+    assert!(a.copy_in(&[7; 3000], Kind::Put).is_none());
+    drop(payload);
+    assert_eq!(to_a.take(&told, 1, 1).unwrap_err(), Refusal::Size(4096));
+    drop((to_a, to_b));
+    assert!(a.counted().pool_full > 0);
+}
+
+/// Memory is set aside for what is lent, in part.
+#[test]
+fn a_pool_takes_memory_as_it_lends() {
+    let a = node();
+    let blocks = |payload: &ZSlice| {
+        let buffer = SharedBuffer::of(payload).unwrap();
+        buffer.blocks()
+    };
+    let pool = crate::Pool::create(4 << 20, false, Arc::default()).unwrap();
+    let first = ZSlice::from(pool.loan(1000).unwrap().freeze());
+    assert_eq!(blocks(&first), 256 * 1024 / 512);
+    let large = ZSlice::from(pool.loan(1 << 20).unwrap().freeze());
+    assert_eq!(blocks(&large), (1280 * 1024) / 512);
+    let whole = a.provider(4 << 20).unwrap();
+    let lent = ZSlice::from(whole.loan(1).unwrap().freeze());
+    assert_eq!(blocks(&lent), (4 << 20) / 512);
+}
