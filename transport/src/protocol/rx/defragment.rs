@@ -164,6 +164,13 @@ impl Defragmenter {
         self.fragments_discarded
     }
 
+    /// Counts a message in one piece that is longer than messages may be.
+    #[cold]
+    pub(super) fn note_too_large(&mut self) {
+        self.messages_discarded += 1;
+        self.messages_too_large += 1;
+    }
+
     /// Notes a frame on `channel`: a message in progress there cannot be completed any more.
     #[inline]
     pub fn interrupt(&mut self, channel: usize) {

@@ -365,7 +365,10 @@ impl Receiver {
     pub fn thrown_away(&self) -> u64 {
         let counted = &self.counters;
         let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
-        fragments + counted.frames_dropped + counted.messages_undecodable
+        fragments
+            + self.defragmenter.messages_discarded()
+            + counted.frames_dropped
+            + counted.messages_undecodable
     }
 
     /// Returns the defragmenter, for its counts.

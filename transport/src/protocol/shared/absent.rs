@@ -8,7 +8,7 @@ use zonda_codec::{
     shared::{Descriptor, Kind, SharedMessage},
 };
 
-use super::{SharedCounts, SharedSettings, WrongProof};
+use super::{SharedCounts, SharedSettings, Unresolved, WrongProof};
 
 /// Shared memory of a node, which this build does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl SharedLink {
         _message: &SharedMessage<'_>,
         _batch: u64,
         _bytes_max: usize,
-    ) -> Option<ZSlice> {
+    ) -> Result<ZSlice, Unresolved> {
         match *self {}
     }
 
@@ -98,4 +98,10 @@ impl SharedLink {
 #[inline]
 pub(crate) fn own_copy(_payload: &ZSlice, _start: usize, _end: usize) -> Option<ZSlice> {
     None
+}
+
+/// Appends a copy of a payload.
+pub(crate) fn append(payload: &ZSlice, bytes: &mut Vec<u8>) -> bool {
+    bytes.extend_from_slice(payload.as_slice());
+    true
 }

@@ -18,11 +18,11 @@ mod present;
 mod tests;
 
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
-pub(crate) use absent::{Offered, own_copy};
+pub(crate) use absent::{Offered, append, own_copy};
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
 pub use absent::{SharedLink, SharedMemory};
 #[cfg(all(feature = "shm", target_os = "linux"))]
-pub(crate) use present::{Offered, own_copy};
+pub(crate) use present::{Offered, append, own_copy};
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use present::{SharedLink, SharedMemory};
 
@@ -77,3 +77,19 @@ pub struct SharedCounts {
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrongProof;
+
+/// Error of a payload that is not delivered.
+#[cfg_attr(
+    not(all(feature = "shm", target_os = "linux")),
+    allow(
+        dead_code,
+        reason = "no build without shared memory resolves a payload"
+    )
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unresolved {
+    /// A piece of it is not valid.
+    Refused,
+    /// It is longer than messages may be.
+    TooLarge,
+}

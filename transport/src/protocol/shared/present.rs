@@ -9,7 +9,7 @@ use zonda_codec::{
 };
 use zonda_shm::{Candidate, Lease, Neighbour, Node, Refusal, Settings, SharedBuffer};
 
-use super::{SharedCounts, SharedSettings, WrongProof};
+use super::{SharedCounts, SharedSettings, Unresolved, WrongProof};
 
 /// Most bytes of an extension of the handshake: a challenge, a mark and eight counters.
 const BODY_BYTES_MAX: usize = 9 + 1 + 8 * 3;
@@ -207,13 +207,16 @@ impl SharedMemory {
 
 impl SharedLink {
     /// Returns the payload of a message that arrived in the batch of this number: without a copy if it lies in one piece.
-    /// Counts each descriptor down. `None` if a piece of it is refused, or it is longer than `bytes_max`.
+    /// Counts each descriptor down.
+    ///
+    /// # Errors
+    /// A piece of it is refused, or it is longer than `bytes_max`.
     pub(crate) fn resolve(
         &self,
         message: &SharedMessage<'_>,
         batch: u64,
         bytes_max: usize,
-    ) -> Option<ZSlice> {
+    ) -> Result<ZSlice, Unresolved> {
         let priority = message.priority() as usize;
         let mut pieces = Vec::new();
         let (mut is_whole, mut length) = (true, 0_usize);
@@ -230,19 +233,28 @@ impl SharedLink {
                 }
             };
             is_whole &= piece.is_some();
-            length = length.saturating_add(piece.as_ref().map_or(0, |piece| piece.bytes().len()));
+            length = length.saturating_add(piece.as_ref().map_or(0, Piece::len));
             pieces.extend(piece);
         }
-        if !is_whole || length > bytes_max {
-            return None;
+        if !is_whole {
+            return Err(Unresolved::Refused);
+        }
+        if length > bytes_max {
+            return Err(Unresolved::TooLarge);
         }
         match pieces.pop() {
-            Some(Piece::Shared(only)) if pieces.is_empty() => Some(only),
+            Some(Piece::Shared(only)) if pieces.is_empty() => Ok(only),
             last => {
                 let mut bytes = Vec::with_capacity(length);
-                let all = pieces.iter().chain(&last);
-                all.for_each(|piece| bytes.extend_from_slice(piece.bytes()));
-                Some(ZSlice::from(bytes))
+                let is_copied = pieces.iter().chain(&last).all(|piece| match piece {
+                    Piece::Bytes(part) => {
+                        bytes.extend_from_slice(part);
+                        true
+                    }
+                    Piece::Shared(part) => append(part, &mut bytes),
+                });
+                let whole = is_copied.then(|| ZSlice::from(bytes));
+                whole.ok_or(Unresolved::Refused)
             }
         }
     }
@@ -279,12 +291,24 @@ enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    fn bytes(&self) -> &[u8] {
+    fn len(&self) -> usize {
         match self {
-            Piece::Bytes(bytes) => bytes,
-            Piece::Shared(slice) => slice.as_slice(),
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Shared(slice) => slice.len(),
         }
     }
+}
+
+/// Appends a copy of a payload; false, with nothing appended, if another process has truncated the memory that it lies in.
+pub(crate) fn append(payload: &ZSlice, bytes: &mut Vec<u8>) -> bool {
+    match SharedBuffer::of(payload).filter(|buffer| buffer.is_foreign()) {
+        None => bytes.extend_from_slice(payload.as_slice()),
+        Some(buffer) => match buffer.copied_part(0, payload.len()) {
+            Some(copy) => bytes.extend_from_slice(&copy),
+            None => return false,
+        },
+    }
+    true
 }
 
 /// Returns a copy of a part of a payload that lies in the memory of another process, for a peer that does not share it:

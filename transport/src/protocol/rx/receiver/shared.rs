@@ -9,6 +9,8 @@ use zonda_codec::{
     shared::{Kind, SharedMessage, Slice},
 };
 
+use crate::protocol::shared::{Unresolved, append};
+
 use super::{Context, DecodePass, Deliver, Pause, PeerMisbehaved, Receiver, deliver_one};
 
 /// Message with a resolved payload.
@@ -27,19 +29,23 @@ impl Whole {
             return Some(Whole::Push { head, payload });
         }
         let (mut bytes, rest) = message.plain(payload.len()).ok()?;
-        bytes.extend_from_slice(payload.as_slice());
+        if !append(&payload, &mut bytes) {
+            return None;
+        }
         bytes.extend_from_slice(rest);
         Some(Whole::Plain(ZSlice::from(bytes)))
     }
 
-    /// Returns the plain form, for a message that is delivered again later.
+    /// Returns the plain form, for a message that is delivered again later. Bytes that are lost by now are zeros.
     fn plain(&self, message: &SharedMessage<'_>) -> ZSlice {
         match self {
             Whole::Plain(bytes) => bytes.clone(),
             Whole::Push { payload, .. } => {
                 let head = message.plain(payload.len());
                 let (mut bytes, _) = head.unwrap_or_default();
-                bytes.extend_from_slice(payload.as_slice());
+                if !append(payload, &mut bytes) {
+                    bytes.resize(bytes.len() + payload.len(), 0);
+                }
                 ZSlice::from(bytes)
             }
         }
@@ -95,7 +101,13 @@ impl Receiver {
             .filter(|slice| matches!(slice, Slice::Shared(_)));
         self.counters.descriptors += descriptors.count() as u64;
         let payload = link.resolve(&message, self.counters.batches, self.message_size_max);
-        let whole = payload.and_then(|payload| Whole::new(&message, payload));
+        if payload == Err(Unresolved::TooLarge) {
+            self.defragmenter.note_too_large();
+            return false;
+        }
+        let whole = payload
+            .ok()
+            .and_then(|payload| Whole::new(&message, payload));
         let Some(whole) = whole.filter(|whole| whole.deliver(context, deliver)) else {
             self.note_shared_memory();
             return false;
