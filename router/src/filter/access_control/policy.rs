@@ -153,13 +153,14 @@ impl Policy {
         all
     }
 
-    /// Returns the rules for a direction and a key, in ascending order. In the mode strict, a rule
-    /// that denies is for each key that one of its own intersects.
+    /// Returns the rules for a direction and a key, in ascending order. In the mode strict, and for
+    /// the configuration of several nodes, a rule that denies is for each key that one of its own
+    /// intersects.
     fn rules_about(&self, flow: Flow, key: &KeyExpr<'_>) -> Vec<usize> {
         let rule = |place: &usize| self.control.rules().get(*place);
         let is_in = |rule: &AccessRule| rule.flows().contains(&flow);
         let mut about = self.keys.including(key);
-        if self.control.mode() == AccessMode::Strict {
+        if self.control.mode() == AccessMode::Strict || is_configuration_of_several(key) {
             let denies = |rule: &AccessRule| rule.permission() == Permission::Deny;
             let wider = self.keys.intersecting(key).into_iter();
             about.extend(wider.filter(|place| rule(place).is_some_and(denies)));
@@ -209,6 +210,15 @@ impl Policy {
         });
         (!is_allowed).then_some(of_rule)
     }
+}
+
+/// Returns true for `@/ID/ROLE/config/..` with a wildcard for the id or the role: a write there is one on
+/// the key of each node that it names, so a denial for one of them counts.
+pub(super) fn is_configuration_of_several(key: &KeyExpr<'_>) -> bool {
+    let mut chunks = key.as_str().split('/');
+    let mut next = || chunks.next().unwrap_or_default();
+    let (root, id, role, section) = (next(), next(), next(), next());
+    root == "@" && section == "config" && (id.contains('*') || role.contains('*'))
 }
 
 /// Policies of a combination of subjects, and their rules about a message.

@@ -147,6 +147,34 @@ fn strict_denies_where_a_key_intersects() {
     }
 }
 
+#[test]
+fn a_wildcard_does_not_lead_around_the_denial_for_one_node() {
+    let policy = policy(
+        "default_permission: 'allow',
+         rules: [{id: 'no', permission: 'deny', messages: ['put', 'query'],
+                  key_exprs: ['@/a1/router/config/**']}],
+         subjects: [{id: 's'}], policies: [{rules: ['no'], subjects: ['s']}]",
+    );
+    for kind in [MessageKind::Put, MessageKind::Query] {
+        for text in [
+            "@/a1/router/config/qos",
+            "@/*/router/config/qos",
+            "@/a1/*/config/qos",
+            "@/a$*/router/config/qos",
+            "@/*/*/config",
+        ] {
+            assert!(!passes(&policy, kind, text), "{text}");
+        }
+        for text in [
+            "@/b2/router/config/qos",
+            "@/*/peer/config/qos",
+            "@/*/router/metrics",
+        ] {
+            assert!(passes(&policy, kind, text), "{text}");
+        }
+    }
+}
+
 /// Returns true if a put passes the filter.
 fn put_passes(parts: &str, who: &Subject<'_>, flow: Flow, text: Option<&str>) -> bool {
     let control = config(parts).settings().access_control();
