@@ -15,6 +15,10 @@ mod desk;
 mod election;
 #[path = "../../runtime/src/guard.rs"]
 pub mod guard;
+#[cfg(test)]
+#[allow(dead_code, reason = "not all of it is tried")]
+#[path = "../../shm/src/kept.rs"]
+mod kept;
 #[path = "../../runtime/src/serial.rs"]
 pub mod serial;
 

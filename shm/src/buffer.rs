@@ -9,7 +9,11 @@ use std::sync::{
 
 use zonda_codec::{SliceBuffer, ZSlice, shared::Descriptor};
 
-use crate::{meta::Meta, segment::Segment};
+use crate::{
+    keeper::{self, Task},
+    meta::Meta,
+    segment::Segment,
+};
 
 /// A use of a buffer by this process, which confirms it for as long.
 #[derive(Debug)]
@@ -22,6 +26,9 @@ pub(crate) struct Use {
 impl Use {
     pub(crate) fn new(meta: Arc<Meta>, index: u16, generation: u32) -> Use {
         meta.begin_use(index);
+        if meta.kept().is_new() {
+            keeper::keep(&meta);
+        }
         Use {
             meta,
             index,

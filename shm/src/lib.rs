@@ -28,6 +28,7 @@ mod auth;
 mod buffer;
 mod counts;
 mod keeper;
+mod kept;
 #[allow(unsafe_code)]
 mod map;
 mod meta;

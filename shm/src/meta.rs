@@ -17,7 +17,7 @@ use std::sync::{
 
 use rustix::io;
 
-use crate::{Refusal, map::Map, segment::Segment};
+use crate::{Refusal, keeper::Task, kept::Kept, map::Map, segment::Segment};
 
 /// Number of headers of a segment.
 pub(crate) const HEADERS: u16 = 32768;
@@ -63,6 +63,7 @@ pub(crate) struct Meta {
     top: AtomicUsize,
     /// A bit for each page of headers that has memory.
     pages: [AtomicU64; PAGES / 64],
+    kept: Kept,
 }
 
 impl Meta {
@@ -74,6 +75,7 @@ impl Meta {
             uses: (0..PAGES).map(|_| OnceLock::new()).collect(),
             top: AtomicUsize::new(0),
             pages: Default::default(),
+            kept: Kept::default(),
         })
     }
 
@@ -248,11 +250,10 @@ impl Meta {
         self.uses(index).is_some_and(|uses| uses.load(Acquire) > 0)
     }
 
-    /// Confirms all buffers that this process uses.
-    pub(crate) fn confirm_all(&self) {
+    /// Returns the buffers that this process uses.
+    fn in_use(&self) -> impl Iterator<Item = u16> {
         let top = self.top.load(Relaxed).min(usize::from(HEADERS)) as u16;
-        let in_use = (0..top).filter(|index| self.is_in_use(*index));
-        in_use.for_each(|index| self.confirm(index));
+        (0..top).filter(|index| self.is_in_use(*index))
     }
 
     fn confirm(&self, index: u16) {
@@ -273,5 +274,22 @@ impl Meta {
     fn bit(&self, index: u16) -> Option<(usize, u64)> {
         let word = BITS_AT + 8 * (usize::from(index) / 64);
         (index < HEADERS).then_some((word, 1 << (index % 64)))
+    }
+}
+
+/// Confirms the buffers that this process uses.
+impl Task for Meta {
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn work(&self, _round: u64) {
+        if self.is_whole() {
+            self.in_use().for_each(|index| self.confirm(index));
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.in_use().next().is_some()
     }
 }

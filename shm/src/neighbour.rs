@@ -60,19 +60,19 @@ impl Neighbour {
     /// Creates the link of a neighbour that has shown this node's challenge, with the counters that it has named.
     ///
     /// # Errors
-    /// The neighbour's segment is no longer what it was.
+    /// The neighbour's segment is no longer what it was, or has no such counters. Counted.
     pub fn new(
         node: &Arc<Node>,
         candidate: Candidate,
         lease: Lease,
         counters: [u16; PRIORITIES],
     ) -> Result<Neighbour, Refusal> {
-        let auth = candidate.prove()?;
-        if let Some(wrong) = counters.iter().find(|n| auth.counter(**n).is_none()) {
-            return Err(Refusal::Index(u32::from(*wrong)));
-        }
+        let proved = candidate.prove().and_then(|auth| {
+            let wrong = counters.iter().find(|n| auth.counter(**n).is_none());
+            wrong.map_or(Ok(auth), |wrong| Err(Refusal::Index(u32::from(*wrong))))
+        });
+        let auth = proved.inspect_err(|refusal| node.counts().refuse(refusal))?;
         let outgoing = Arc::new(Outgoing::new(lease));
-        keeper::settle(&outgoing);
         Counts::add(&node.counts().links);
         Ok(Neighbour {
             auth,
@@ -138,9 +138,7 @@ impl Neighbour {
         mapped.look_again(batch, self.node.counts());
         let counts = self.node.counts();
         let meta = mapped_segment(&mut mapped.metas, segment, counts, |_| {
-            let meta = Arc::new(Meta::open(segment)?);
-            keeper::confirm(&meta);
-            Ok(meta)
+            Meta::open(segment).map(Arc::new)
         })?;
         meta.reserve(index)?;
         // From here on the buffer is confirmed; the reference is the receiver's unless the buffer has another use by now.
@@ -223,7 +221,9 @@ impl Drop for Neighbour {
             .unwrap_or_else(PoisonError::into_inner);
         let segments = mapped.metas.len() + mapped.data.len();
         (0..segments).for_each(|_| Counts::subtract(&counts.segments));
-        keeper::end(Arc::clone(&self.outgoing));
+        if self.outgoing.has_any() {
+            keeper::end(Arc::clone(&self.outgoing));
+        }
     }
 }
 

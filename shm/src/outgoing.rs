@@ -10,7 +10,12 @@ use std::{
     },
 };
 
-use crate::{buffer::InFlight, node::Node};
+use crate::{
+    buffer::InFlight,
+    keeper::{self, Task},
+    kept::Kept,
+    node::Node,
+};
 
 /// Number of priorities, each with a counter.
 pub(crate) const PRIORITIES: usize = 8;
@@ -61,6 +66,7 @@ impl Drop for Lease {
 pub(crate) struct Outgoing {
     lease: Lease,
     sent: [Mutex<VecDeque<InFlight>>; PRIORITIES],
+    kept: Kept,
 }
 
 impl Outgoing {
@@ -68,6 +74,7 @@ impl Outgoing {
         Outgoing {
             lease,
             sent: Default::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -86,14 +93,16 @@ impl Outgoing {
 
     /// Sends a descriptor, unless too many are on their way.
     pub(crate) fn send<T>(
-        &self,
+        self: &Arc<Self>,
         priority: usize,
         describe: impl FnOnce() -> Option<(T, InFlight)>,
     ) -> Option<T> {
-        if self.lease.node.auth().is_lost() {
+        let auth = self.lease.node.auth();
+        // The keeper looks at the segment while it knows of this link.
+        if auth.is_lost() || !self.kept.is_known() && !auth.is_whole() {
             return None;
         }
-        self.with(priority, |sent| {
+        let told = self.with(priority, |sent| {
             if sent.len() >= LOOK_AFTER {
                 let arrived = sent.len() - self.missing(priority, sent.len());
                 sent.drain(..arrived);
@@ -102,15 +111,20 @@ impl Outgoing {
                 return None;
             }
             let (told, flight) = describe()?;
-            let counter = self
-                .lease
-                .node
-                .auth()
-                .counter(self.lease.number(priority))?;
+            let counter = auth.counter(self.lease.number(priority))?;
             counter.fetch_add(1, AcqRel);
             sent.push_back(flight);
             Some(told)
-        })
+        });
+        if self.kept.is_new() {
+            keeper::keep(self);
+        }
+        told
+    }
+
+    /// Returns true if a descriptor may be on its way.
+    pub(crate) fn has_any(&self) -> bool {
+        (0..PRIORITIES).any(|priority| self.with(priority, |sent| !sent.is_empty()))
     }
 
     /// Forgets the descriptors that have arrived: their receiver confirms them now.
@@ -137,5 +151,21 @@ impl Outgoing {
                 }
             });
         }
+    }
+}
+
+impl Task for Outgoing {
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn work(&self, round: u64) {
+        if round.is_multiple_of(2) {
+            self.settle();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.has_any()
     }
 }

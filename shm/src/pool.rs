@@ -14,7 +14,8 @@ use crate::{
     SharedBuffer,
     buffer::Use,
     counts::Counts,
-    keeper,
+    keeper::{self, Task},
+    kept::Kept,
     meta::{HEADERS, Meta, Place},
     segment::Segment,
     space::Space,
@@ -55,6 +56,8 @@ struct State {
     space: Space,
     /// Bytes from the beginning on that the system has set aside.
     reserved: usize,
+    /// Set once the system had no more memory.
+    was_refused: bool,
     /// Headers that were never used begin here.
     fresh: u16,
     /// Headers of earlier buffers, the oldest first.
@@ -72,6 +75,7 @@ pub(crate) struct Inner {
     data: Arc<Segment>,
     counts: Arc<Counts>,
     state: Mutex<State>,
+    kept: Kept,
 }
 
 impl Pool {
@@ -91,19 +95,19 @@ impl Pool {
         let state = State {
             space: Space::new(bytes),
             reserved,
+            was_refused: false,
             fresh: 0,
             used: VecDeque::new(),
             lent: VecDeque::new(),
         };
         Counts::add(&counts.pools);
         let inner = Arc::new(Inner {
-            meta: Arc::clone(&meta),
+            meta,
             data,
             counts,
             state: Mutex::new(state),
+            kept: Kept::default(),
         });
-        keeper::confirm(&meta);
-        keeper::validate(&inner);
         Ok(Pool(inner))
     }
 
@@ -115,7 +119,15 @@ impl Pool {
         let Inner {
             meta, data, counts, ..
         } = &*self.0;
-        let lent = self.0.state().lend(meta, data, len);
+        // The keeper looks at the files while it knows of the pool.
+        let can_lend = self.0.kept.is_known() || self.0.is_whole();
+        let lent = match can_lend {
+            true => self.0.state().lend(meta, data, len),
+            false => None,
+        };
+        if self.0.kept.is_new() {
+            keeper::keep(&self.0);
+        }
         let Some((index, at)) = lent else {
             Counts::add(&counts.pool_full);
             return Err(Full {
@@ -156,7 +168,19 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the keeper has found that bytes are missing.
+    /// Looks at the files: true if all bytes are there.
+    fn is_whole(&self) -> bool {
+        let was_lost = self.is_lost();
+        let is_whole = self.meta.is_whole() && self.data.is_whole();
+        if !is_whole && !was_lost {
+            tracing::warn!(
+                "a process of this user has truncated a pool of shared memory: payloads go over links from now on"
+            );
+        }
+        is_whole
+    }
+
+    /// Returns true if a look has found that bytes are missing.
     fn is_lost(&self) -> bool {
         self.meta.is_lost() || self.data.is_lost()
     }
@@ -171,14 +195,8 @@ impl Inner {
     }
 
     /// Takes back the buffers that no process uses or confirms.
-    pub(crate) fn validate(&self) {
-        let was_lost = self.is_lost();
-        if !self.meta.is_whole() || !self.data.is_whole() {
-            if !was_lost {
-                tracing::warn!(
-                    "a process of this user has truncated a pool of shared memory: payloads go over links from now on"
-                );
-            }
+    fn validate(&self) {
+        if !self.is_whole() {
             return;
         }
         let mut state = self.state();
@@ -200,6 +218,22 @@ impl Inner {
             state.free(&self.meta, &lent, !is_free);
         }
         state.lent = kept;
+    }
+}
+
+impl Task for Inner {
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn work(&self, round: u64) {
+        if round.is_multiple_of(2) {
+            self.validate();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.state().lent.is_empty()
     }
 }
 
@@ -260,7 +294,14 @@ impl State {
     fn reserve(&mut self, data: &Segment, end: usize) -> bool {
         if end > self.reserved {
             let wanted = end.next_multiple_of(RESERVED_AT_ONCE).min(data.map().len());
-            if data.reserve(self.reserved..wanted).is_err() {
+            if let Err(error) = data.reserve(self.reserved..wanted) {
+                if !self.was_refused {
+                    tracing::warn!(
+                        "no memory for {wanted} bytes of a pool in shared memory: {error}; payloads go over links while there is \
+                         none. Is /dev/shm too small?"
+                    );
+                }
+                self.was_refused = true;
                 return false;
             }
             self.reserved = wanted;

@@ -311,7 +311,7 @@ fn files_of_other_users_and_sizes_are_refused() {
     let lease = a.lease().unwrap();
     let refused = Neighbour::new(&a, candidate, lease, [0; 8]).unwrap_err();
     assert_eq!(refused, Refusal::Size(24));
-    assert_eq!(a.counted().refused.iter().sum::<u64>(), 3);
+    assert_eq!(a.counted().refused.iter().sum::<u64>(), 4);
 }
 
 #[test]
@@ -464,4 +464,45 @@ fn a_pool_takes_memory_as_it_lends() {
     let whole = a.provider(4 << 20).unwrap();
     let lent = ZSlice::from(whole.loan(1).unwrap().freeze());
     assert_eq!(blocks(&lent), (4 << 20) / 512);
+}
+
+/// A process that shares nothing, or nothing any more, has no thread for it.
+#[test]
+fn the_keeper_runs_while_there_is_work() {
+    const INSIDE: &str = "ZONDA_TEST_ALONE";
+    let name = "tests::the_keeper_runs_while_there_is_work";
+    if std::env::var_os(INSIDE).is_none() {
+        // Other tests of this process have work for it.
+        let program = std::env::current_exe().unwrap();
+        let mut alone = std::process::Command::new(program);
+        alone.args(["--exact", name]).env(INSIDE, "1");
+        let output = alone.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let runs = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let names =
+            threads.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        names.into_iter().any(|name| name.trim() == "zonda-shm")
+    };
+    let (a, b) = (node(), node());
+    let (to_b, to_a) = link(&a, &b);
+    let pool = a.provider(1 << 16).unwrap();
+    assert!(!runs());
+    for round in 0..2 {
+        let payload = ZSlice::from(pool.loan(1000).unwrap().freeze());
+        let told = to_b.describe(&payload, 1).unwrap();
+        wait("it runs", runs);
+        drop(payload);
+        let taken = to_a.take(&told, 1, round).unwrap();
+        std::thread::sleep(Duration::from_millis(1200));
+        assert_eq!((taken.as_slice().len(), pool.lent()), (1000, 1));
+        assert!(runs());
+        drop(taken);
+        wait("it ends", || !runs());
+        assert_eq!((pool.lent(), a.counted().reclaimed), (0, 0));
+    }
+    drop((to_a, to_b));
+    assert!(!runs(), "a link that has nothing on its way is no work");
 }
