@@ -364,11 +364,9 @@ impl Receiver {
     /// Returns a sum of the discarded items since the link opened: it grows whenever a count of them does.
     pub fn thrown_away(&self) -> u64 {
         let counted = &self.counters;
+        let whole = self.defragmenter.messages_discarded() + counted.messages_undecodable;
         let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
-        fragments
-            + self.defragmenter.messages_discarded()
-            + counted.frames_dropped
-            + counted.messages_undecodable
+        whole + fragments + counted.frames_dropped
     }
 
     /// Returns the defragmenter, for its counts.
