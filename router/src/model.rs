@@ -289,9 +289,10 @@ zonda_codec::debug_as_text!(CloseError);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberId(pub u32);
 
-/// One live link, for display. If there are several to one peer, the counters are those of all of
-/// them.
+/// One live link, for display.
 ///
+/// The counters are those of the connection. If it has several links, its first link shows them, and
+/// those of the further ones are zero, so that a sum over all links counts each message once.
 /// `Debug` shows its properties without the counters.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]

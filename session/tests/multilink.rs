@@ -301,6 +301,32 @@ fn what_waits_is_sent_on_the_next_link() {
 
 /// Each link shows the priorities that the node which has opened it names, at both ends.
 #[test]
+fn a_connection_of_several_links_counts_each_message_once() {
+    let far = listener(SEVERAL);
+    let relays = relays(&far, 2);
+    let session = through(&relays.iter().collect::<Vec<_>>(), SEVERAL);
+    until("two links", || count(&session) == 2 && count(&far) == 2);
+    let (_subscriber, numbers) = numbers(&far, "counted");
+    let publisher = session.declare_publisher("counted").wait().expect("open");
+    until_matched(&publisher);
+    let sent = || {
+        let links = session.info().links();
+        let lanes = links.iter().flat_map(|link| &link.priorities);
+        let data = lanes.filter(|lane| lane.priority == Priority::Data);
+        data.map(|lane| lane.sent).sum::<u64>()
+    };
+    let before = sent();
+    for number in 0..10_u64 {
+        publisher.put(number.to_le_bytes()).wait().expect("open");
+        numbers.recv_timeout(LONG).expect("it comes");
+    }
+    assert_eq!(sent(), before + 10);
+    let samples = session.info().metrics();
+    let bytes = { samples.iter() }.filter(|sample| sample.metric().name == "zonda_link_sent_bytes");
+    assert_eq!(bytes.filter(|sample| sample.value() > 0).count(), 1);
+}
+
+#[test]
 fn links_show_the_priorities_that_they_are_for() {
     let first = listener(SEVERAL);
     let [one, other] = [0, 1].map(|_| relays(&first, 1).remove(0));

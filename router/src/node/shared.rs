@@ -341,33 +341,30 @@ impl Shared {
         if self.is_forked() {
             return Vec::new();
         }
-        // one row for each link or group member, with the counts of its connection
+        // one row for each link or group member; the first link of a connection has its counts
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             if let Some(members) = face.members() {
                 return members;
             }
-            let sent = face.outbox.counters().snapshot();
-            let priorities = face.outbox.priorities();
-            let received = face.outbox.arrived();
-            let ignored = state.table.counters(id).unwrap_or_default();
-            let discarded = face.outbox.discarded();
-            let held = face.outbox.held();
-            let status = face.status.clone();
+            let status = &face.status;
             let places = face.places().into_iter();
             let links = places.map(|place| LinkStatus {
                 local: place.local,
                 remote: place.remote,
                 options: status.options.of_link(place.qos_link),
-                sent,
-                priorities: priorities.clone(),
-                received,
-                ignored,
-                discarded,
-                held,
                 ..status.clone()
             });
-            links.collect()
+            let mut links: Vec<_> = links.collect();
+            if let Some(first) = links.first_mut() {
+                first.sent = face.outbox.counters().snapshot();
+                first.priorities = face.outbox.priorities();
+                first.received = face.outbox.arrived();
+                first.ignored = state.table.counters(id).unwrap_or_default();
+                first.discarded = face.outbox.discarded();
+                first.held = face.outbox.held();
+            }
+            links
         };
         let mut links: Vec<_> = state.faces.iter().flat_map(status).collect();
         drop(state);
