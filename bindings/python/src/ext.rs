@@ -75,13 +75,15 @@ impl HistoryConfig {
         detect_late_publishers: Option<bool>,
         max_samples: Option<usize>,
         max_age: Option<f64>,
-    ) -> Self {
+    ) -> PyResult<Self> {
+        let max_age = max_age.map(seconds).transpose()?;
+        let max_age = max_age.map(|age| age.as_secs_f64());
         let mut config = inner::HistoryConfig::default();
         if detect_late_publishers == Some(true) {
             config = config.detect_late_publishers();
         }
         given!(config; max_samples, max_age);
-        HistoryConfig(config)
+        Ok(HistoryConfig(config))
     }
 }
 

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use zonda::handlers::{Callback as Call, IntoHandler, Patient, Stored};
 
-use crate::awaiting::{self, Here};
+use crate::awaiting::{self, Here, Turn};
 use crate::error::ZError;
 use crate::gate;
 use crate::queue::{Source, Writer, queue};
@@ -139,9 +139,14 @@ impl Callback {
 
 /// The reading side of a queue. `for`, `async for`, `recv` and `try_recv` take values; `await handler` gives the handler itself.
 #[pyclass(module = "zonda.handlers", frozen)]
-pub struct Handler(Arc<dyn Source>);
+pub struct Handler(Box<dyn Source>, Turn);
 
 impl Handler {
+    /// Makes the reading side of a source.
+    fn new(source: impl Source + 'static) -> Handler {
+        Handler(Box::new(source), Turn::default())
+    }
+
     fn closed_as_stop(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         match self.0.recv(py, None) {
             Err(error) if error.is_instance_of::<ZError>(py) => Ok(None),
@@ -185,7 +190,8 @@ impl Handler {
     }
 
     fn __anext__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        awaiting::next(slf, &*slf.get().0)
+        let Handler(source, turn) = slf.get();
+        awaiting::next(slf, &**source, turn)
     }
 
     fn __await__(slf: Py<Self>) -> Here {
@@ -224,7 +230,7 @@ impl Handler {
 pub fn seconds(value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value).map_err(|_| {
         PyValueError::new_err(format!(
-            "{value} s is no duration: use a number of seconds from 0"
+            "{value:?} s is no duration: use a number of seconds from 0"
         ))
     })
 }
@@ -389,7 +395,7 @@ fn queued<T: Value>(py: Python<'_>, capacity: usize, ring: bool) -> PyResult<Pla
     let (writer, reader) = queue(capacity, ring);
     Ok(Plan {
         sink: Sink::Queue(writer),
-        handler: Py::new(py, Handler(Arc::new(reader)))?.into_any(),
+        handler: Py::new(py, Handler::new(reader))?.into_any(),
         background: false,
         finished: None,
     })
@@ -414,7 +420,7 @@ fn called<T: Value>(function: &Bound<'_, PyAny>, handler: Py<PyAny>) -> PyResult
     }
     let sink = if indirect {
         let (writer, reader) = queue(CALLBACK_CAPACITY, false);
-        let reader = Py::new(py, Handler(Arc::new(reader)))?;
+        let reader = Py::new(py, Handler::new(reader))?;
         let finisher = Py::new(py, Finisher(finished.clone()))?;
         let start = py.import("zonda._deliver")?.getattr("start")?;
         start.call1((reader, call, drop, finisher))?;

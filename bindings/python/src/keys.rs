@@ -19,10 +19,18 @@ pub fn key(value: &Bound<'_, PyAny>) -> PyResult<InnerKey<'static>> {
     if let Ok(key) = value.cast::<KeyExpr>() {
         return Ok(key.get().0.clone());
     }
-    let text: String = value
-        .extract()
-        .map_err(|_| PyTypeError::new_err("key expression: a KeyExpr or a str"))?;
+    let text = text(value, "key expression: a KeyExpr or a str")?;
     InnerKey::new(text).or_raise()
+}
+
+/// Reads a text. What is no text raises `expected`, and a text that has no UTF-8 the error of Python.
+fn text(value: &Bound<'_, PyAny>, expected: &'static str) -> PyResult<String> {
+    value
+        .extract()
+        .map_err(|error| match value.is_instance_of::<PyString>() {
+            true => error,
+            false => PyTypeError::new_err(expected),
+        })
 }
 
 /// A key, or an expression for several keys: `*` stands for one chunk, `**` for any number.
@@ -104,9 +112,8 @@ pub fn parameters(value: &Bound<'_, PyAny>) -> PyResult<InnerParameters<'static>
         let entries: HashMap<String, String> = dict.extract()?;
         return Ok(InnerParameters::from(entries));
     }
-    let text: String = value.extract().map_err(|_| {
-        PyTypeError::new_err("parameters: Parameters, a str such as 'a=1;b=2', or a dict of str")
-    })?;
+    let expected = "parameters: Parameters, a str such as 'a=1;b=2', or a dict of str";
+    let text = text(value, expected)?;
     Ok(InnerParameters::from(text))
 }
 
@@ -208,9 +215,7 @@ pub fn selector(value: &Bound<'_, PyAny>) -> PyResult<InnerSelector<'static>> {
     if let Ok(key) = value.cast::<KeyExpr>() {
         return Ok(InnerSelector::from(key.get().0.clone()));
     }
-    let text: String = value
-        .extract()
-        .map_err(|_| PyTypeError::new_err("selector: a Selector, a KeyExpr or a str"))?;
+    let text = text(value, "selector: a Selector, a KeyExpr or a str")?;
     InnerSelector::try_from(text).or_raise()
 }
 
