@@ -2,7 +2,7 @@
 
 //! Programs in C, compiled with the headers of the project and linked to the library that cargo built.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -94,20 +94,63 @@ fn passes(name: &str) {
     );
 }
 
-/// Returns the functions that the headers declare.
-fn declared() -> BTreeSet<String> {
+/// Returns the headers with functions, without their comments and macros.
+fn headers() -> String {
     let read = |name: &str| std::fs::read_to_string(crate_folder().join("include").join(name));
     let headers = ["zenoh_functions.h", GENERATION[1]].map(|name| read(name).expect("it is there"));
     let headers = headers.concat();
     let lines = headers
         .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
-    let names = lines.filter_map(|line| {
+        .filter(|line| !line.trim_start().starts_with("//") && !line.starts_with('#'));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Returns the functions that the headers declare.
+fn declared() -> BTreeSet<String> {
+    let headers = headers();
+    let names = headers.lines().filter_map(|line| {
         let (before, _) = line.split_once('(')?;
         let name = before.rsplit([' ', '*']).next()?;
-        (name.starts_with('z') && !line.starts_with([' ', '#'])).then(|| name.to_owned())
+        (name.starts_with('z') && !line.starts_with(' ')).then(|| name.to_owned())
     });
     names.collect()
+}
+
+/// Returns the types of the parameters of each declared function; that of a pointer to a function is empty.
+fn parameters() -> BTreeMap<String, Vec<String>> {
+    let (headers, declared) = (headers(), declared());
+    let functions = headers.split(';').filter_map(|statement| {
+        let (before, after) = statement.split_once('(')?;
+        let name = before.rsplit([' ', '*', '\n']).next()?;
+        let (between, _) = after.rsplit_once(')')?;
+        let mut depth = 0;
+        let parts = between.split(|letter| {
+            depth += i32::from(letter == '(') - i32::from(letter == ')');
+            letter == ',' && depth == 0
+        });
+        let parts = parts.map(str::trim).filter(|part| *part != "void");
+        let types = parts.map(|part| match part.contains('(') {
+            true => String::new(),
+            false => part
+                .trim_end_matches(|letter: char| letter.is_alphanumeric() || letter == '_')
+                .trim()
+                .to_owned(),
+        });
+        declared
+            .contains(name)
+            .then(|| (name.to_owned(), types.collect()))
+    });
+    functions.collect()
+}
+
+/// Returns the function that writes the empty state of the type that a parameter points to, if there is one.
+fn emptying(parameter: &str, declared: &BTreeSet<String>) -> Option<String> {
+    let name = parameter.strip_prefix("const ").unwrap_or(parameter);
+    let (start, name) = name.strip_suffix("_t *")?.split_once('_')?;
+    let kinds = ["loaned_", "owned_", "moved_"];
+    let name = kinds.iter().find_map(|kind| name.strip_prefix(kind))?;
+    let function = format!("{start}_internal_{name}_null");
+    declared.contains(&function).then_some(function)
 }
 
 #[test]
@@ -172,6 +215,72 @@ fn every_function_of_the_library_is_in_the_headers_or_for_shared_memory() {
         })
         .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// Returns the calls of a function, in C: with null for each pointer, and with empty places for those that can be empty.
+fn calls(name: &str, types: &[String], declared: &BTreeSet<String>) -> String {
+    let null = |of: &String| match of.is_empty() {
+        true => "0".to_owned(),
+        false => format!("({of}){{0}}"),
+    };
+    let empty = |of: &String| match emptying(of, declared) {
+        Some(function) => format!("({of})empty((void (*)(void *))(void (*)(void)){function})"),
+        None => null(of),
+    };
+    let nulls: Vec<String> = types.iter().map(null).collect();
+    let empties: Vec<String> = types.iter().map(empty).collect();
+    [nulls, empties]
+        .map(|given| {
+            let call = format!("{name}({})", given.join(", "));
+            format!(
+                "    called = \"{}\";\n    (void){call};\n",
+                call.replace('"', "\\\"")
+            )
+        })
+        .concat()
+}
+
+/// Beginning of the program that calls all functions: it names the call in which it is ended by a signal.
+const CALLS: &str = r#"#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include "zenoh.h"
+static const char *volatile called;
+static void report(int number) {
+    (void)!write(1, called, strlen(called));
+    signal(number, SIG_DFL);
+    raise(number);
+}
+static void *empty(void (*null)(void *)) {
+    static _Alignas(16) char places[8][4096];
+    static unsigned next;
+    void *place = places[next++ % 8];
+    null(place);
+    return place;
+}
+int main(void) {
+    signal(SIGSEGV, report);
+    signal(SIGABRT, report);
+"#;
+
+#[test]
+fn no_function_fails_for_nulls_and_values_that_were_moved_out() {
+    let declared = declared();
+    let parameters = parameters();
+    assert_eq!(parameters.len(), declared.len());
+    // a text without a check is one that the caller has checked
+    let all = parameters
+        .iter()
+        .filter(|(name, _)| !name.ends_with("_unchecked"));
+    let all: String = all
+        .map(|(name, types)| calls(name, types, &declared))
+        .collect();
+    let source = scratch("calls.c");
+    std::fs::write(&source, format!("{CALLS}{all}    return 0;\n}}\n")).expect("it can be written");
+    let program = compile(&source, "calls");
+    let ran = Command::new("timeout").arg("60").arg(program).output();
+    let ran = ran.expect("the program starts");
+    assert!(ran.status.success(), "{}: {}", ran.status, text_of(&ran));
 }
 
 #[test]

@@ -207,6 +207,8 @@ static void a_get_ends_when_the_last_clone_of_its_query_is_dropped(void) {
     z_drop(z_move(queryable));
     z_drop(z_move(queryable));
     CHECK(queryables_ended == 1);
+    // the next queryable of this key is another one
+    EVENTUALLY(!queryable_is_known("queries/a"));
     z_drop(z_move(replies.kept));
 }
 
