@@ -7,6 +7,11 @@
 //! above this module names a protocol.
 
 mod address;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "senders do not write by themselves there")
+)]
+mod backlog;
 mod carrier;
 mod failure;
 mod group;
@@ -71,6 +76,7 @@ use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
 
 pub use address::HostPort;
+pub(crate) use backlog::{Backlog, BacklogGauge};
 pub use failure::IoFailure;
 pub(crate) use failure::RulesBroken;
 pub use group::AddressGroup;

@@ -19,7 +19,7 @@ use std::{
 
 use zonda_codec::{Priority, TransportMessage};
 
-use crate::sync::MutexGuard;
+use crate::{clock, sync::MutexGuard};
 
 use super::{
     Action, Change, DirectSocket, LinkShare, Outbox, SpentPayloads,
@@ -68,6 +68,7 @@ impl Outbox {
             if sole && writer.links.is_empty() {
                 link.lanes = u8::MAX;
                 link.transmit = std::mem::take(&mut writer.transmit);
+                link.credit = std::mem::take(&mut writer.credit);
                 if !link.transmit.is_empty() {
                     link.wait();
                 }
@@ -159,11 +160,14 @@ impl Outbox {
             }
         };
         let is_any_full = links.iter().any(|link| link.is_full);
+        let withheld = links.iter().filter(|link| !link.is_full);
+        let withheld = withheld.fold(0, |all, link| all | link.credit.withholds(link.lanes));
         let action = match self.finish(end) {
             // some of what was queued waits for a socket
             Action::Done if is_any_full => Action::Leave,
             action => action,
         };
+        let action = self.wait_for_credit(action, withheld);
         (action, drop_guarded(writer))
     }
 
@@ -174,16 +178,21 @@ impl Outbox {
         buffers: &mut Buffers,
         drained: &mut DrainedLanes,
     ) {
+        self.prepare_credit(&mut link.credit, &link.direct);
         while !link.is_full {
-            let all = self.gather(link.lanes, &mut link.transmit, buffers, drained);
+            let lanes = link.credit.permits(link.lanes);
+            let all = self.gather(lanes, &mut link.transmit, buffers, drained);
             if link.transmit.is_empty() {
                 return;
             }
+            let (first, last) = link.transmit.priorities();
+            link.credit.note_lane(first, clock::now);
             match link.direct.send(&link.transmit) {
                 Ok(count) => {
                     link.share.note_written();
                     self.count_write(count, &self.counters.writes_direct);
                     link.transmit.advance(count, buffers, &self.tallies);
+                    link.credit.charge(last, count, clock::now);
                     match link.transmit.is_empty() {
                         true if all => return,
                         true => continue,

@@ -16,6 +16,7 @@
 mod arrivals;
 mod closing;
 mod counts;
+mod credit;
 #[cfg(all(target_os = "linux", not(test)))]
 #[path = "direct/linux.rs"]
 mod direct;

@@ -44,6 +44,13 @@ impl Transmit {
         self.written = 0;
     }
 
+    /// Returns the priorities of the first and of the last batch, as numbers.
+    #[inline]
+    pub(super) fn priorities(&self) -> (u8, u8) {
+        let number = |batch: Option<&Batch>| batch.map_or(0, |batch| batch.priority() as u8);
+        (number(self.batches.front()), number(self.batches.back()))
+    }
+
     /// Returns the number of batches.
     pub(crate) fn len(&self) -> usize {
         self.batches.len()

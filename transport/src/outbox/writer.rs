@@ -22,8 +22,8 @@ use crate::{
 };
 
 use super::{
-    Action, Change, DirectSocket, LinkShare, MOMENT, Outbox, SpentPayloads, election::WriteEnd,
-    signal, transmit::Transmit,
+    Action, Change, DirectSocket, LinkShare, MOMENT, Outbox, SpentPayloads, credit::Credit,
+    election::WriteEnd, signal, transmit::Transmit,
 };
 
 /// Maximum number of buffers kept for the lanes' next batches: about as many as one write empties.
@@ -48,6 +48,8 @@ pub(super) struct SocketWriter {
     pub(super) direct: Option<DirectSocket>,
     pub(super) transmit: Transmit,
     pub(super) buffers: Buffers,
+    /// Credit of the link that sends all lanes.
+    pub(super) credit: Credit,
     /// Links among which the lanes are divided, the oldest first.
     pub(super) links: Vec<SendingLink>,
     pub(super) look: Look,
@@ -85,6 +87,7 @@ pub(super) struct SendingLink {
     pub(super) transmit: Transmit,
     /// Set while the socket takes nothing more.
     pub(super) is_full: bool,
+    pub(super) credit: Credit,
 }
 
 impl SendingLink {
@@ -96,6 +99,7 @@ impl SendingLink {
             wanted: 0,
             transmit: Transmit::default(),
             is_full: false,
+            credit: Credit::default(),
         }
     }
 
@@ -116,6 +120,7 @@ impl SocketWriter {
                 packer,
                 spent: SpentPayloads::default(),
             },
+            credit: Credit::default(),
             links: Vec::new(),
             look: Look::default(),
         }
@@ -156,6 +161,7 @@ impl SocketWriter {
                 packer: None,
                 spent: SpentPayloads::default(),
             },
+            credit: Credit::default(),
             links: Vec::new(),
             look: Look::default(),
         };
@@ -165,6 +171,7 @@ impl SocketWriter {
     /// Continues with another socket.
     pub(super) fn replace(&mut self, direct: Option<DirectSocket>) {
         self.direct = direct;
+        self.credit = Credit::default();
         self.transmit.rewind();
     }
 }
@@ -226,16 +233,58 @@ impl Outbox {
             direct,
             transmit,
             buffers,
+            credit,
             ..
         } = &mut *writer;
         let Some(direct) = direct else {
             return self.write_divided(writer);
         };
-        let end = self.write_by(transmit, buffers, turn, |transmit| direct.send(transmit));
+        self.prepare_credit(credit, direct);
+        let end = self.write_by(transmit, buffers, credit, turn, |transmit| {
+            direct.send(transmit)
+        });
         // Under the lock: a link that takes over finds this write either under way or ended, never
         // in between.
-        let action = self.finish(end);
+        let mut action = self.finish(end);
+        if credit.withholds(ALL_LANES) != 0 {
+            action = self.wait_for_credit(action, credit.withholds(ALL_LANES));
+        }
         (action, drop_guarded(writer))
+    }
+
+    /// Prepares a write with the credit of its link.
+    #[inline(always)]
+    pub(super) fn prepare_credit(&self, credit: &mut Credit, direct: &DirectSocket) {
+        if credit.is_mixed() {
+            credit.prepare(clock::now(), self.is_closing(), || direct.gauge());
+        }
+    }
+
+    /// Makes the driver tick if one of these lanes, as bits, has something to write: its ticks end
+    /// the wait for credit. Returns the next step of the thread that has ended its write with this
+    /// action.
+    #[cold]
+    pub(super) fn wait_for_credit(&self, action: Action, withheld: u8) -> Action {
+        if self.ready.load(Ordering::SeqCst) & withheld == 0 {
+            return action;
+        }
+        if self.election.apply(Change::BecomeDense) == Action::WakeDriver {
+            self.signals.raise(signal::HOT);
+        }
+        match action {
+            // some of what was queued is not written
+            Action::Done => Action::Leave,
+            action => action,
+        }
+    }
+
+    /// Returns true if the lane of this priority waits for credit.
+    fn is_withheld(&self, priority: Priority) -> bool {
+        let lane = 1 << self.lane_index(priority);
+        let writer = self.writer.lock();
+        let mut links = writer.links.iter();
+        writer.credit.withholds(lane) != 0
+            || links.any(|link| link.credit.withholds(lane & link.lanes) != 0)
     }
 
     /// Ends the election of the writer, which has to have [`SocketWriter`] locked.
@@ -257,6 +306,7 @@ impl Outbox {
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
+        credit: &mut Credit,
         turn: usize,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> WriteEnd {
@@ -269,14 +319,18 @@ impl Outbox {
             if self.is_closed() {
                 return WriteEnd::Ended;
             }
-            let all = self.gather(ALL_LANES, transmit, buffers, &mut drained);
+            let lanes = credit.permits(ALL_LANES);
+            let all = self.gather(lanes, transmit, buffers, &mut drained);
             if transmit.is_empty() {
                 return WriteEnd::Done;
             }
+            let (first, last) = transmit.priorities();
+            credit.note_lane(first, clock::now);
             match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
                     transmit.advance(count, buffers, &self.tallies);
+                    credit.charge(last, count, clock::now);
                     if transmit.is_empty() {
                         self.tell_room(&mut drained);
                         if all {
@@ -509,6 +563,12 @@ impl Outbox {
             else {
                 return false;
             };
+            if self.is_withheld(priority) {
+                // This thread may be the one that drives the link.
+                listener.wait(left.min(MOMENT));
+                self.flush();
+                continue;
+            }
             if self.is_divided() {
                 if !self.wait_for_link(priority, left.min(MOMENT)) {
                     listener.wait(left.min(MOMENT));

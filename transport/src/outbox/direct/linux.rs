@@ -15,7 +15,7 @@ use zonda_runtime::Socket;
 use crate::{
     framing::PREFIX_BYTES,
     link::{
-        Coding, Flow, LinkStream, is_lost,
+        BacklogGauge, Coding, Flow, LinkStream, is_lost,
         non_blocking::{NonBlockingWriter, SEND_FLAGS, TlsWriter, send_now},
         send_parts,
     },
@@ -78,6 +78,16 @@ impl DirectSocket {
     /// Returns the bytes of memory that the link's coding takes.
     pub(in crate::outbox) fn held(&self) -> usize {
         self.0.coding.held()
+    }
+
+    /// Returns the gauge of what the peer leaves unread; `None` where the system has none.
+    pub(in crate::outbox) fn gauge(&self) -> Option<BacklogGauge> {
+        if let Coding::Datagrams(_) | Coding::Carried(_) = &self.0.coding {
+            return None;
+        }
+        BacklogGauge::of(&self.0.socket)
+            .inspect_err(|error| tracing::debug!("what a peer leaves unread is unknown: {error}"))
+            .ok()
     }
 
     /// Writes as much of the batches under way as the socket takes now; returns the number of

@@ -65,6 +65,13 @@ impl DirectSocket {
         }
     }
 
+    pub(in crate::outbox) fn gauge(&self) -> Option<crate::link::BacklogGauge> {
+        match self {
+            DirectSocket::System(socket) => socket.gauge(),
+            DirectSocket::Simulated(_) => None,
+        }
+    }
+
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         match self {
             DirectSocket::System(socket) => socket.send(transmit),

@@ -80,9 +80,12 @@ fn write_turn(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize, turn: usize)
     assert_eq!(outbox.election.apply(Change::Demand), Action::Write);
     let mut writer = outbox.writer.lock();
     let SocketWriter {
-        transmit, buffers, ..
+        transmit,
+        buffers,
+        credit,
+        ..
     } = &mut *writer;
-    let end = outbox.write_by(transmit, buffers, turn, |transmit| {
+    let end = outbox.write_by(transmit, buffers, credit, turn, |transmit| {
         let before = wire.len();
         for index in 0..transmit.count() {
             let segment = transmit.segment(index);
@@ -487,4 +490,66 @@ fn the_driver_writes_in_turns() {
         assert!(expected.contains(&turns), "{turns} turns of {turn} bytes");
         assert_eq!(heard(&wire).messages.len(), 1);
     }
+}
+
+/// A peer that reads nothing for a while, with megabytes of room in its system: an urgent message
+/// overtakes all but a little of the bulk, and the bulk arrives once the peer reads.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_urgent_message_overtakes_what_a_peer_has_not_read() {
+    use std::io::Read;
+
+    const BULK_BYTES: usize = 4_000_000;
+    const AHEAD_BYTES_MAX: usize = 1_000_000;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("bound");
+    let stream = std::net::TcpStream::connect(at).expect("loopback");
+    let (mut peer, _) = listener.accept().expect("it was opened");
+    peer.set_nonblocking(true).expect("an option");
+    let direct = DirectSocket::beside(&stream).expect("a descriptor");
+    let outbox = Outbox::new(&established(), usize::MAX / 4, direct);
+    let mut wire = Vec::new();
+    let mut bytes = vec![0; 1 << 20];
+    let go_on = || {
+        outbox.flush();
+        outbox.resume(usize::MAX);
+    };
+    // both priorities are in use, and the peer's system grants more and more
+    for number in 100..150 {
+        push(&outbox, URGENT, &numbered(1, 8));
+        push(&outbox, DATA, &numbered(number, 1_000_000));
+        while outbox.has_unsent() {
+            go_on();
+            while let Ok(count @ 1..) = peer.read(&mut bytes) {
+                wire.extend_from_slice(&bytes[..count]);
+            }
+        }
+    }
+    // the peer reads nothing, and no pause ends
+    crate::clock::tests::set(Some(Instant::now()));
+    push(&outbox, DATA, &numbered(2, BULK_BYTES));
+    (0..20).for_each(|_| go_on());
+    let left = outbox.queued_bytes();
+    assert!(
+        left > BULK_BYTES - AHEAD_BYTES_MAX,
+        "{left} bytes wait here"
+    );
+    push(&outbox, URGENT, &numbered(3, 8));
+    go_on();
+    let bulk_left = outbox.queued_bytes();
+    assert!(bulk_left <= left, "the urgent message is on its way");
+    crate::clock::tests::set(None);
+    // all arrives
+    while outbox.has_unsent() {
+        go_on();
+        while let Ok(count @ 1..) = peer.read(&mut bytes) {
+            wire.extend_from_slice(&bytes[..count]);
+        }
+    }
+    stream.shutdown(std::net::Shutdown::Write).expect("open");
+    peer.set_nonblocking(false).expect("an option");
+    peer.read_to_end(&mut wire).expect("its end");
+    let numbers = heard(&wire).messages.into_iter().map(|message| message.1);
+    let last: Vec<u64> = numbers.skip(100).collect();
+    assert_eq!(last, [3, 2], "the urgent message is first");
 }

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Credit of the less urgent lanes of a link that carries urgent messages as well.
+//!
+//! A system takes megabytes for a peer that does not read at the moment, and an urgent message has
+//! to wait until the peer has read them. So as long as urgent messages come, the writer asks the
+//! system now and then how much the peer has left unread, and lets the less urgent lanes have
+//! [`UNREAD_MAX`] of that. Beyond it these lanes stay behind until the peer should have read enough,
+//! by its recent rate; a step of them then shows its state anew: a peer's system reports its window
+//! only with the confirmation of new bytes.
+//!
+//! A link with messages of a single priority, the protocol's own aside, has nothing of this, nor has
+//! one whose system does not answer.
+
+use std::time::{Duration, Instant};
+
+use crate::link::{Backlog, BacklogGauge};
+
+/// Bytes of less urgent lanes that a peer may leave unread: about a quarter of a millisecond of a
+/// link within a machine.
+const UNREAD_MAX: u64 = 256 * 1024;
+
+/// Bytes that less urgent lanes may send after a pause. More than two segments of a link within a
+/// machine, so that the peer's system confirms them at once.
+const STEP: u64 = 128 * 1024;
+
+/// Shortest and longest pause of the less urgent lanes. The longest one bounds what a wrong reading
+/// can cost: they send 25 MB/s at least.
+const PAUSE_MIN: Duration = Duration::from_micros(150);
+const PAUSE_MAX: Duration = Duration::from_millis(5);
+
+/// Time without an urgent message after which all lanes send freely again.
+const URGENT_FOR: Duration = Duration::from_secs(1);
+
+/// Shortest time over which the peer's rate is measured.
+const RATE_OVER: Duration = Duration::from_millis(1);
+
+/// Rate in bytes a second below which pauses are as long as they may be.
+const RATE_MIN: u64 = 10_000_000;
+
+/// Time for which the largest window that the peer has granted is believed, twice at most: a peer
+/// may have less memory later.
+const WINDOW_FOR: Duration = Duration::from_secs(10);
+
+/// Credit of one link.
+#[derive(Debug, Default)]
+pub(super) struct Credit {
+    /// Lanes that wait for credit, as bits.
+    closed: u8,
+    /// Lane of the last write, 0 before the first one.
+    last: u8,
+    /// State while messages of several priorities are sent.
+    mixed: Option<Box<Mixed>>,
+}
+
+#[derive(Debug)]
+struct Mixed {
+    /// The most urgent lane of late, and when it was last sent.
+    urgent: u8,
+    at: Instant,
+    gauge: Gauge,
+    /// Bytes that the less urgent lanes may send before the next reading.
+    left: u64,
+    /// End of the pause of the lanes that are closed.
+    until: Instant,
+    window: WidestWindow,
+    rate: ReadRate,
+}
+
+/// Gauge of the link.
+#[derive(Debug)]
+enum Gauge {
+    /// Not made yet.
+    Wanted,
+    Works(BacklogGauge),
+    /// There is none here.
+    Absent,
+}
+
+/// The largest window that the peer has granted.
+#[derive(Debug)]
+struct WidestWindow {
+    since: Instant,
+    /// The largest of the present and of the previous period.
+    bytes: [u32; 2],
+}
+
+/// Rate at which the peer reads.
+#[derive(Debug)]
+struct ReadRate {
+    at: Option<Instant>,
+    /// Bytes that the peer had read by then.
+    read: u64,
+    bytes_per_second: u64,
+}
+
+impl Credit {
+    /// Returns these lanes, as bits, without those that have to wait for credit.
+    #[inline(always)]
+    pub(super) fn permits(&self, lanes: u8) -> u8 {
+        lanes & !self.closed
+    }
+
+    /// Returns those of these lanes, as bits, that have to wait for credit.
+    #[inline(always)]
+    pub(super) fn withholds(&self, lanes: u8) -> u8 {
+        lanes & self.closed
+    }
+
+    /// Returns true if the next write needs [`Credit::prepare`].
+    #[inline(always)]
+    pub(super) fn is_mixed(&self) -> bool {
+        self.mixed.is_some()
+    }
+
+    /// Prepares a write: opens the closed lanes once their pause is over, or if `ends` because the
+    /// connection is closing. `make` makes the link's gauge when it is first needed.
+    #[cold]
+    pub(super) fn prepare(
+        &mut self,
+        now: Instant,
+        ends: bool,
+        make: impl FnOnce() -> Option<BacklogGauge>,
+    ) {
+        let Some(mixed) = &mut self.mixed else { return };
+        if now.saturating_duration_since(mixed.at) >= URGENT_FOR {
+            self.mixed = None;
+            self.closed = 0;
+            return;
+        }
+        if let Gauge::Wanted = mixed.gauge {
+            mixed.gauge = make().map_or(Gauge::Absent, Gauge::Works);
+        }
+        if ends || mixed.until <= now {
+            self.closed = 0;
+        }
+    }
+
+    /// Notes that messages of this lane leave first in a write. It costs one comparison while no
+    /// other lane sends.
+    #[inline(always)]
+    pub(super) fn note_lane(&mut self, lane: u8, now: impl FnOnce() -> Instant) {
+        if lane != self.last || self.is_mixed() {
+            self.note_mixed(lane, now());
+        }
+    }
+
+    #[cold]
+    fn note_mixed(&mut self, lane: u8, now: Instant) {
+        // The protocol's own messages are few, and urgent on every link.
+        if lane == 0 {
+            return;
+        }
+        let last = std::mem::replace(&mut self.last, lane);
+        match &mut self.mixed {
+            Some(mixed) if lane <= mixed.urgent => {
+                (mixed.urgent, mixed.at) = (lane, now);
+            }
+            Some(_) => {}
+            None if last == 0 => {}
+            None => self.mixed = Some(Box::new(Mixed::new(lane.min(last), now))),
+        }
+    }
+
+    /// Counts bytes that a write has sent, the least urgent ones of this lane. Closes the less
+    /// urgent lanes when the peer has left too much unread.
+    #[inline(always)]
+    pub(super) fn charge(&mut self, lane: u8, bytes: usize, now: impl FnOnce() -> Instant) {
+        if let Some(mixed) = &mut self.mixed
+            && lane > mixed.urgent
+        {
+            self.closed |= mixed.charge(bytes as u64, now);
+        }
+    }
+}
+
+impl Mixed {
+    fn new(urgent: u8, now: Instant) -> Mixed {
+        Mixed {
+            urgent,
+            at: now,
+            gauge: Gauge::Wanted,
+            left: UNREAD_MAX,
+            until: now,
+            window: WidestWindow {
+                since: now,
+                bytes: [0; 2],
+            },
+            rate: ReadRate {
+                at: None,
+                read: 0,
+                bytes_per_second: RATE_MIN,
+            },
+        }
+    }
+
+    /// Counts bytes; returns the lanes to be closed, as bits.
+    #[cold]
+    fn charge(&mut self, bytes: u64, now: impl FnOnce() -> Instant) -> u8 {
+        self.left = self.left.saturating_sub(bytes);
+        let Gauge::Works(gauge) = &self.gauge else {
+            return 0;
+        };
+        if self.left > 0 {
+            return 0;
+        }
+        match gauge.read() {
+            Some(backlog) => self.settle(backlog, now()),
+            None => {
+                self.gauge = Gauge::Absent;
+                0
+            }
+        }
+    }
+
+    /// Grants new credit by the state of the connection, or begins a pause; returns the lanes to be
+    /// closed, as bits.
+    fn settle(&mut self, backlog: Backlog, now: Instant) -> u8 {
+        let window = self.window.note(backlog.window, now);
+        let unread = u64::from(window - backlog.window.min(window));
+        self.rate
+            .note(backlog.acked.saturating_sub(unread), unread > 0, now);
+        let waiting = unread + u64::from(backlog.held);
+        self.left = UNREAD_MAX.saturating_sub(waiting);
+        if self.left > 0 {
+            return 0;
+        }
+        // The peer should have read all but a half of what it may leave unread.
+        let excess = waiting - UNREAD_MAX / 2;
+        let rate = self.rate.bytes_per_second.max(RATE_MIN);
+        let pause = Duration::from_nanos(excess.saturating_mul(1_000_000_000) / rate);
+        self.until = now + pause.clamp(PAUSE_MIN, PAUSE_MAX);
+        self.left = STEP;
+        less_urgent(self.urgent)
+    }
+}
+
+/// Returns the lanes that are less urgent than this one, as bits.
+fn less_urgent(lane: u8) -> u8 {
+    0xfe_u8.checked_shl(lane.into()).unwrap_or(0)
+}
+
+impl WidestWindow {
+    /// Notes a window; returns the largest one of late.
+    fn note(&mut self, window: u32, now: Instant) -> u32 {
+        if now.saturating_duration_since(self.since) >= WINDOW_FOR {
+            *self = WidestWindow {
+                since: now,
+                bytes: [0, self.bytes[0]],
+            };
+        }
+        self.bytes[0] = self.bytes[0].max(window);
+        self.bytes[0].max(self.bytes[1])
+    }
+}
+
+impl ReadRate {
+    /// Notes the bytes that the peer has read in all. While it has nothing to read, the rate is that
+    /// of the sender, and does not count unless it is higher.
+    fn note(&mut self, read: u64, has_unread: bool, now: Instant) {
+        let Some(at) = self.at else {
+            (self.at, self.read) = (Some(now), read);
+            return;
+        };
+        let time = now.saturating_duration_since(at);
+        if time < RATE_OVER {
+            return;
+        }
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
+        let rate = read.saturating_sub(self.read).saturating_mul(1_000_000) / micros;
+        (self.at, self.read) = (Some(now), read);
+        if has_unread || rate > self.bytes_per_second {
+            self.bytes_per_second = (self.bytes_per_second / 5 * 4).saturating_add(rate / 5);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
