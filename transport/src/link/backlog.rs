@@ -6,6 +6,7 @@
 use std::{
     io::{self, Read},
     net::{IpAddr, SocketAddr},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -18,6 +19,9 @@ const BY_FAMILY: u16 = 20;
 
 /// `INET_DIAG_INFO`: attribute with the connection's `tcp_info`.
 const INFO: u16 = 2;
+
+/// Place of the number of a request in its header, and in that of its answer.
+const NUMBER_AT: usize = 8;
 
 /// Bytes of a request: the header of netlink, and `inet_diag_req_v2`.
 const REQUEST_BYTES: usize = 16 + 56;
@@ -49,7 +53,7 @@ pub(crate) struct Backlog {
 /// Gauge of one connection.
 #[derive(Debug)]
 pub(crate) struct BacklogGauge {
-    netlink: Socket,
+    netlink: &'static Netlink,
     request: [u8; REQUEST_BYTES],
     is_same_host: bool,
 }
@@ -65,12 +69,8 @@ impl BacklogGauge {
             address(socket.local_addr()?)?,
             address(socket.peer_addr()?)?,
         );
-        let (kind, protocol) = NETLINK;
-        let protocol = Some(Protocol::from(protocol));
-        let netlink = Socket::new(Domain::from(kind), Type::DGRAM, protocol)?;
-        netlink.set_nonblocking(true)?;
         Ok(BacklogGauge {
-            netlink,
+            netlink: Netlink::of_process()?,
             request: request(local, peer),
             is_same_host: peer.ip().to_canonical().is_loopback() || peer.ip() == local.ip(),
         })
@@ -78,10 +78,55 @@ impl BacklogGauge {
 
     /// Returns the present state; `None` if the system does not answer, or not at once.
     pub(crate) fn read(&self) -> Option<Backlog> {
-        self.netlink.send(&self.request).ok()?;
         let mut answer = [0; 1024];
-        let length = (&self.netlink).read(&mut answer).ok()?;
+        let length = self.netlink.ask(self.request, &mut answer).ok()?;
         parse(answer.get(..length)?, self.is_same_host)
+    }
+}
+
+/// Socket to the system, one for all connections of the process.
+#[derive(Debug)]
+struct Netlink(Mutex<Asked>);
+
+#[derive(Debug)]
+struct Asked {
+    socket: Socket,
+    /// Number of the last request.
+    number: u32,
+}
+
+impl Netlink {
+    /// Returns the socket of this process; makes it if there is none yet.
+    fn of_process() -> io::Result<&'static Netlink> {
+        static NETLINK_SOCKET: OnceLock<Netlink> = OnceLock::new();
+        if let Some(made) = NETLINK_SOCKET.get() {
+            return Ok(made);
+        }
+        let (kind, protocol) = NETLINK;
+        let protocol = Some(Protocol::from(protocol));
+        let socket = Socket::new(Domain::from(kind), Type::DGRAM, protocol)?;
+        socket.set_nonblocking(true)?;
+        let asked = Asked { socket, number: 0 };
+        Ok(NETLINK_SOCKET.get_or_init(|| Netlink(Mutex::new(asked))))
+    }
+
+    /// Sends a request, and reads its answer, which the system has made when the send returns.
+    fn ask(&self, mut request: [u8; REQUEST_BYTES], answer: &mut [u8]) -> io::Result<usize> {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.number = asked.number.wrapping_add(1);
+        let number = asked.number.to_ne_bytes();
+        request[NUMBER_AT..NUMBER_AT + number.len()].copy_from_slice(&number);
+        asked.socket.send(&request)?;
+        loop {
+            let length = (&asked.socket).read(answer)?;
+            // An answer to an earlier request, whose read failed, is left out.
+            if answer
+                .get(NUMBER_AT..)
+                .is_some_and(|rest| rest.starts_with(&number))
+            {
+                return Ok(length);
+            }
+        }
     }
 }
 

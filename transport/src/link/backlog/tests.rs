@@ -69,9 +69,9 @@ fn a_short_answer_is_none() {
     let (_peer, near) = connection("127.0.0.1:0").expect("loopback");
     let gauge = BacklogGauge::of(&Socket::from(near.try_clone().expect("a descriptor")));
     let gauge = gauge.expect("Linux has it");
-    gauge.netlink.send(&gauge.request).expect("it is open");
     let mut answer = [0; 1024];
-    let length = (&gauge.netlink).read(&mut answer).expect("an answer");
+    let asked = gauge.netlink.ask(gauge.request, &mut answer);
+    let length = asked.expect("an answer");
     let whole = parse(&answer[..length], true).expect("it is whole");
     assert!(whole.window > 0);
     for cut in 0..ANSWER_BYTES + WINDOW_AT {
