@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Measures storages within one process: puts, queries with wildcards for 100 keys, and a storage
-//! with many keys: its memory, the time until it is open, and the times of queries for one key.
+//! with many keys: its memory, the time until it is open, and the times of queries for one key,
+//! of the router itself and of a client.
 //!
 //! `cargo run --release -p zonda-storage --example figures -- FOLDER [KEYS]`
 //!
@@ -10,6 +11,7 @@
 use std::process::{Command, exit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use zonda::qos::CongestionControl;
@@ -20,7 +22,6 @@ use zonda_storage::Storages;
 const PUTS: u64 = 500_000;
 const KEYS: u64 = 10_000;
 const GETS: u32 = 20_000;
-const REPLIES: u64 = 100;
 const UNDER_WAY: u64 = 16;
 /// Default number of the keys of a large storage, and of the queries for one of them.
 const MANY: u64 = 1_000_000;
@@ -163,10 +164,14 @@ fn large(folder: &str, volume: &str, many: u64) -> zonda::Result<()> {
     } else {
         println!("{volume}: open after {opened:.3} s");
     }
-    let [half, most, longest] = single_gets(&scene.session, many)?;
-    println!(
-        "{volume}: a get of one of {many} keys: {half} us median, {most} us p99, {longest} us at most"
-    );
+    let client = Config::client(scene.session.info().locators());
+    let client = zonda::open(client).wait()?;
+    for (whose, session) in [("of the router", &scene.session), ("over TCP", &client)] {
+        let [half, most, longest] = single_gets(session, many)?;
+        println!(
+            "{volume}: a get {whose} of one of {many} keys: {half} us median, {most} us p99, {longest} us at most"
+        );
+    }
     let more = memory().saturating_sub(scene.memory_before);
     let keys = scene.metric("zonda_storage_keys");
     println!(
@@ -230,21 +235,22 @@ fn put(scene: &Scene, puts: u64) -> zonda::Result<Duration> {
 fn get(session: &Session) -> zonda::Result<(Duration, u64)> {
     let start = Instant::now();
     let count = Arc::new(AtomicU64::new(0));
-    let wait = |gets: u64| {
-        while count.load(Ordering::Relaxed) < gets.saturating_sub(UNDER_WAY) * REPLIES {
-            std::thread::yield_now();
-        }
-    };
+    let (ended, ends) = channel();
     for number in 0..GETS {
+        if u64::from(number) >= UNDER_WAY {
+            ends.recv()?;
+        }
         let selector = format!("k/{}/*", number % 10);
-        let count = Arc::clone(&count);
         let get = session.get(selector).consolidation(ConsolidationMode::None);
+        let ended = ended.clone();
+        let get = get.on_end(move |_| ended.send(()).unwrap_or_default());
+        let count = Arc::clone(&count);
         let get = get.callback(move |reply| {
             count.fetch_add(u64::from(reply.result().is_ok()), Ordering::Relaxed);
         });
         get.wait()?;
-        wait(u64::from(number));
     }
-    wait(u64::from(GETS) + UNDER_WAY);
+    drop(ended);
+    ends.iter().for_each(drop);
     Ok((start.elapsed(), count.load(Ordering::Relaxed)))
 }

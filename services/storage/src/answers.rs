@@ -256,7 +256,7 @@ fn send_one(query: &Query, reply: &Reply, limit: Duration) -> Result<(), AnswerE
         }
         Reply::Entry(key, entry) => match &entry.value {
             Some(value) => {
-                let reply = query.reply(key, value.payload.clone());
+                let reply = query.reply(key.clone(), value.payload.clone());
                 let reply = reply.encoding(&*value.encoding).timestamp(entry.at);
                 reply.timeout(limit).typed().wait()
             }

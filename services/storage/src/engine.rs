@@ -312,10 +312,10 @@ impl Engine {
         let (mut replies, mut bytes, mut next) = (VecDeque::new(), 0, None);
         let pattern = active.query.key_expr().clone();
         let mut sampling = active.sampling.take();
-        let mut visit = |found| {
+        let mut visit = |found: Found<'_>| {
             let Found { name, key, entry } = found;
             if replies.len() >= SLICE_REPLIES || bytes >= SLICE_BYTES {
-                next = Some(name);
+                next = Some(name.to_owned());
                 return ControlFlow::Break(());
             }
             let is_wanted = is_within(&range, &entry.at);

@@ -73,12 +73,13 @@ impl Names {
     /// Returns the key of a name; `None` for a name that is none.
     pub fn key_of(&self, name: &str) -> Option<KeyExpr<'static>> {
         let key = match (&self.prefix, name) {
-            (None, name) => name.to_owned(),
-            (Some(prefix), "") => prefix.clone(),
-            (Some(prefix), name) => format!("{prefix}/{name}"),
+            (None, name) => KeyExpr::new(name),
+            (Some(prefix), "") => KeyExpr::new(prefix),
+            (Some(prefix), name) => KeyExpr::new(format!("{prefix}/{name}")),
         };
         // A file that was put there by hand may have any name.
-        KeyExpr::new(key).ok().filter(|key| !key.is_wild())
+        let key = key.ok().filter(|key| !key.is_wild())?;
+        Some(key.into_cloneable())
     }
 
     /// Returns the text that all names covered by a key expression begin with.
@@ -89,8 +90,8 @@ impl Names {
 }
 
 /// A key with its state, and the name that it is stored under.
-pub struct Found {
-    pub name: String,
+pub struct Found<'s> {
+    pub name: &'s str,
     pub key: KeyExpr<'static>,
     pub entry: Entry,
 }
@@ -330,7 +331,7 @@ impl Ledger {
         table: Table,
         pattern: &keyexpr,
         span: Span<'_>,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     ) -> Result<Option<String>, StoreError> {
         if table != Table::Live || self.spreads.is_empty() {
             return self.stored(table, pattern, span, visit);
@@ -353,7 +354,7 @@ impl Ledger {
         table: Table,
         pattern: &keyexpr,
         span: Span<'_>,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     ) -> Result<Option<String>, StoreError> {
         let Ledger { store, names, .. } = self;
         let common = names.common(pattern);
@@ -376,7 +377,7 @@ impl Ledger {
             let key = name.and_then(|name| names.key_of(name));
             match key.filter(|key| pattern.intersects(key)) {
                 Some(key) => visit(Found {
-                    name: place.to_owned(),
+                    name: place,
                     key,
                     entry,
                 }),

@@ -133,6 +133,27 @@ fn a_value_that_was_put_is_found_by_all() {
 }
 
 #[test]
+fn a_callback_of_the_router_that_asks_again_is_answered() {
+    let scene = Scene::new(MEMORY);
+    scene.put("demo/a", "1");
+    assert_eq!(scene.get("demo/a"), ["demo/a=1"]);
+    let (found, values) = std::sync::mpsc::channel();
+    let inner = scene.router.clone();
+    let get = scene.router.get("demo/a").callback(move |_| {
+        let again = inner.get("demo/a").timeout(SOON / 4).wait().unwrap();
+        let values = again
+            .iter()
+            .map(|reply| reply.into_result().map(|it| text(&it)));
+        found.send(values.collect::<Vec<_>>()).unwrap();
+    });
+    get.wait().unwrap();
+    assert_eq!(
+        values.recv_timeout(SOON),
+        Ok(vec![Ok("demo/a=1".to_owned())])
+    );
+}
+
+#[test]
 fn a_reply_has_the_time_and_the_encoding_of_the_put() {
     let scene = Scene::new(MEMORY);
     let at = scene.client.new_timestamp();

@@ -102,15 +102,20 @@ impl Ledger {
             from: &spread.from,
             most: keys,
         };
-        let read = self.stored(Table::Live, &spread.pattern.key, span, &mut |mut one| {
+        let read = self.stored(Table::Live, &spread.pattern.key, span, &mut |one| {
+            let Found {
+                name,
+                key,
+                mut entry,
+            } = one;
             if handled >= bytes {
-                next = Some(one.name);
+                next = Some(name.to_owned());
                 return ControlFlow::Break(());
             }
-            handled += one.entry.weight() + written;
+            handled += entry.weight() + written;
             // Its payload is not needed.
-            one.entry.value = Some(Value::default());
-            found.push(one);
+            entry.value = Some(Value::default());
+            found.push((name.to_owned(), key, entry));
             ControlFlow::Continue(())
         });
         let mut fault = None;
@@ -124,7 +129,7 @@ impl Ledger {
             Err(error) => return Err(error),
         };
         // Change.
-        for Found { name, key, entry } in found {
+        for (name, key, entry) in found {
             match self.change(&name, &key, &entry) {
                 Ok(()) => {}
                 Err(error @ StoreError::Name { .. }) => fault = Some(error),

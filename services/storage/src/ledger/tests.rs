@@ -538,7 +538,7 @@ fn a_history_keeps_values_within_its_limits() {
     let times = |ledger: &mut Ledger, pattern: &str| {
         let mut times = Vec::new();
         let pattern = keyexpr::new(pattern).expect("a pattern");
-        let mut visit = |found: Found| {
+        let mut visit = |found: Found<'_>| {
             times.push(found.entry.at.time().as_secs());
             ControlFlow::Continue(())
         };
