@@ -234,6 +234,9 @@ impl Encoding {
     }
 
     fn parse(text: &str) -> Encoding {
+        if text.is_empty() {
+            return Encoding::default();
+        }
         let (name, schema) = text.split_once(';').unwrap_or((text, ""));
         let bytes = |text: &str| (!text.is_empty()).then(|| ZSlice::from(text.as_bytes().to_vec()));
         match wire::id(name) {
@@ -241,7 +244,6 @@ impl Encoding {
                 id,
                 schema: bytes(schema),
             },
-            None if text.is_empty() => Encoding::default(),
             None => Encoding {
                 id: wire::CUSTOM,
                 schema: bytes(text),

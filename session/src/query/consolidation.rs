@@ -117,9 +117,14 @@ impl Merging {
         }
     }
 
+    /// Returns true if each reply is delivered at once.
+    pub fn is_off(&self) -> bool {
+        matches!(self.mode, ConsolidationMode::None | ConsolidationMode::Auto)
+    }
+
     /// Takes a reply and returns the one that is to be delivered now.
     pub fn take(&mut self, reply: Reply) -> Option<Reply> {
-        if matches!(self.mode, ConsolidationMode::None | ConsolidationMode::Auto) {
+        if self.is_off() {
             return Some(reply);
         }
         let Ok(sample) = reply.result() else {

@@ -70,7 +70,7 @@ impl Reply {
                 let mut push = Push::new(WireExpr::default(), **body);
                 push.qos = reply.qos;
                 push.ts_stack = reply.ts_stack;
-                let key = reply.key.clone().into_owned();
+                let key = reply.key.clone().into_cloneable();
                 Ok(Sample::new(&Delivery {
                     key: &key,
                     push: &push,
