@@ -12,10 +12,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rustix::{fd::OwnedFd, io};
+use rustix::io;
 
 use crate::{
     Refusal,
+    file::File,
     segment::{self, Segment},
 };
 
@@ -73,22 +74,22 @@ impl Auth {
 #[derive(Debug)]
 pub struct Candidate {
     id: u32,
-    fd: OwnedFd,
+    file: File,
     challenge: u64,
 }
 
 impl Candidate {
     /// Opens the segment and reads its challenge.
     pub(crate) fn open(id: u32) -> Result<Candidate, Refusal> {
-        let (fd, size) = segment::open_file(id, true)?;
+        let (file, size) = segment::open_file(id, true)?;
         if size != BYTES as u64 {
             return Err(Refusal::Size(size));
         }
         let mut challenge = [0; 8];
-        match io::pread(&fd, &mut challenge, CHALLENGE as u64)? {
+        match file.read_at(&mut challenge, CHALLENGE as u64)? {
             8 => Ok(Candidate {
                 id,
-                fd,
+                file,
                 challenge: u64::from_ne_bytes(challenge),
             }),
             _ => Err(Refusal::Size(0)),
@@ -104,8 +105,8 @@ impl Candidate {
     /// Maps the segment of a neighbour that has proved to be of this host and user.
     pub(crate) fn prove(self) -> Result<Auth, Refusal> {
         let known = Some((BYTES, true));
-        let size = rustix::fs::fstat(&self.fd)?.st_size as u64;
-        let segment = Segment::adopt(self.id, self.fd, size, known)?;
+        let (size, _) = self.file.size()?;
+        let segment = Segment::adopt(self.id, self.file, size, known)?;
         segment.reserve(0..BYTES)?;
         Ok(Auth(segment))
     }

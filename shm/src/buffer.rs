@@ -168,10 +168,14 @@ impl SharedBuffer {
         Some((descriptor, flight))
     }
 
-    /// Returns the memory of its segment, in units of 512 bytes.
+    /// Returns the bytes of memory that its segment has.
     #[cfg(test)]
-    pub(crate) fn blocks(&self) -> i64 {
-        rustix::fs::fstat(self.data.map().fd()).map_or(0, |stat| stat.st_blocks)
+    pub(crate) fn memory(&self) -> u64 {
+        self.data
+            .map()
+            .file()
+            .size()
+            .map_or(0, |(_, memory)| memory)
     }
 
     /// Returns the number of references to the buffer in all processes.

@@ -27,6 +27,8 @@
 mod auth;
 mod buffer;
 mod counts;
+#[cfg_attr(miri, path = "plain.rs")]
+mod file;
 mod keeper;
 mod kept;
 #[allow(unsafe_code)]
@@ -50,3 +52,4 @@ pub use node::{Node, Settings};
 pub use outgoing::Lease;
 pub use pool::{Full, Loan, Pool};
 pub use refusal::Refusal;
+pub use space::ALIGNMENT;

@@ -7,15 +7,21 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64},
 };
 
-use rustix::{fd::OwnedFd, io, mm};
+use rustix::io;
+#[cfg(not(miri))]
+use rustix::mm;
+
+use crate::file::File;
 
 /// A file mapped into memory as a whole.
 #[derive(Debug)]
 pub(crate) struct Map {
     at: NonNull<u8>,
     len: usize,
-    fd: OwnedFd,
+    file: File,
     writable: bool,
+    #[cfg(miri)]
+    _words: std::sync::Arc<[AtomicU64]>,
 }
 
 // SAFETY: the mapping belongs to no thread, and ends with the value.
@@ -24,8 +30,9 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps the first `len` bytes of `fd`.
-    pub(crate) fn new(fd: OwnedFd, len: usize, writable: bool) -> io::Result<Map> {
+    /// Maps the first `len` bytes of a file.
+    #[cfg(not(miri))]
+    pub(crate) fn new(file: File, len: usize, writable: bool) -> io::Result<Map> {
         if len == 0 || len > isize::MAX as usize {
             return Err(io::Errno::INVAL);
         }
@@ -35,14 +42,29 @@ impl Map {
         }
         let flags = mm::MapFlags::SHARED | mm::MapFlags::NORESERVE;
         // SAFETY: a new mapping, at an address that the kernel chooses.
-        let at = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, flags, &fd, 0)? };
+        let at = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, flags, file.fd(), 0)? };
         let at = NonNull::new(at.cast()).ok_or(io::Errno::NOMEM)?;
         Ok(Map {
             at,
             len,
-            fd,
+            file,
             writable,
         })
+    }
+
+    /// Uses the memory that stands for a file.
+    #[cfg(miri)]
+    pub(crate) fn new(file: File, len: usize, writable: bool) -> io::Result<Map> {
+        let (at, words) = file.mapped();
+        (len > 0 && len <= words.len() * 8)
+            .then_some(Map {
+                at,
+                len,
+                file,
+                writable,
+                _words: words,
+            })
+            .ok_or(io::Errno::INVAL)
     }
 
     /// Returns the number of bytes.
@@ -51,8 +73,8 @@ impl Map {
     }
 
     /// Returns the file.
-    pub(crate) fn fd(&self) -> &OwnedFd {
-        &self.fd
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// Returns the address of `len` bytes that are inside and aligned.
@@ -100,7 +122,10 @@ impl Map {
         let mut bytes = vec![0; len];
         let mut done = 0;
         while done < len {
-            match io::pread(&self.fd, &mut bytes[done..], (offset + done) as u64) {
+            match self
+                .file
+                .read_at(&mut bytes[done..], (offset + done) as u64)
+            {
                 Ok(0) => return None,
                 Ok(count) => done += count,
                 Err(io::Errno::INTR) => {}
@@ -111,6 +136,7 @@ impl Map {
     }
 }
 
+#[cfg(not(miri))]
 impl Drop for Map {
     fn drop(&mut self) {
         // SAFETY: the mapping that `new` made; nothing borrowed from it outlives `self`.

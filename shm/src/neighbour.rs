@@ -185,12 +185,12 @@ impl Neighbour {
         }
         let counts = self.node.counts();
         let data = mapped_segment(&mut mapped.data, place.segment, counts, |mapped| {
-            let (fd, size) = segment::open_file(place.segment, false)?;
+            let (file, size) = segment::open_file(place.segment, false)?;
             let lens = mapped.values().map(|data| data.map().len() as u64);
-            if size > MAPPED_MAX.saturating_sub(lens.sum()) {
-                return Err(Refusal::Size(size));
+            if size <= segment::BYTES_MAX && size > MAPPED_MAX.saturating_sub(lens.sum()) {
+                return Err(Refusal::Limit(mapped.len()));
             }
-            Segment::adopt(place.segment, fd, size, None).map(Arc::new)
+            Segment::adopt(place.segment, file, size, None).map(Arc::new)
         })?;
         let end = u64::from(place.offset).checked_add(len);
         match end {
@@ -247,20 +247,24 @@ fn mapped_segment<K: Hash + Eq + Copy, S>(
     all: &mut HashMap<K, Arc<S>>,
     id: K,
     counts: &Counts,
-    open: impl FnOnce(&HashMap<K, Arc<S>>) -> Result<Arc<S>, Refusal>,
+    open: impl Fn(&HashMap<K, Arc<S>>) -> Result<Arc<S>, Refusal>,
 ) -> Result<Arc<S>, Refusal> {
     if let Some(known) = all.get(&id) {
         return Ok(Arc::clone(known));
     }
-    if all.len() >= SEGMENTS_MAX {
+    let open = |all: &HashMap<K, Arc<S>>| match all.len() >= SEGMENTS_MAX {
+        true => Err(Refusal::Limit(SEGMENTS_MAX)),
+        false => open(all),
+    };
+    let opened = open(all).or_else(|refusal| {
+        if !matches!(refusal, Refusal::Limit(_)) {
+            return Err(refusal);
+        }
         let before = all.len();
         all.retain(|_, segment| Arc::strong_count(segment) > 1);
         (all.len()..before).for_each(|_| Counts::subtract(&counts.segments));
-    }
-    if all.len() >= SEGMENTS_MAX {
-        return Err(Refusal::Limit(SEGMENTS_MAX));
-    }
-    let opened = open(all)?;
+        open(all)
+    })?;
     Counts::add(&counts.segments);
     all.insert(id, Arc::clone(&opened));
     Ok(opened)

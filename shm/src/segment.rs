@@ -10,21 +10,19 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rustix::{fd::OwnedFd, fs, io, process};
+use rustix::io;
 
-use crate::{Refusal, map::Map};
-
-/// Folder of the files.
-const FOLDER: &str = "/dev/shm";
+use crate::{
+    Refusal,
+    file::{FOLDER, File},
+    map::Map,
+};
 
 /// Largest segment that is mapped: offsets have 32 bits.
 pub(crate) const BYTES_MAX: u64 = 1 << 32;
 
 /// Attempts to find a number that is not taken.
 const ATTEMPTS: usize = 100;
-
-/// Unit in which the system counts the memory of a file.
-const BLOCK_BYTES: u64 = 512;
 
 /// Age of a file that no process has locked, from which on it is removed: a younger one may be about to be locked.
 const ORPHAN_AGE: Duration = Duration::from_secs(2);
@@ -39,78 +37,48 @@ pub(crate) struct Segment {
     is_lost: AtomicBool,
 }
 
-fn path(id: u32) -> String {
-    format!("{FOLDER}/{id}.zenoh")
-}
-
-/// Opens a file of that number. Follows no symbolic link, which another user may have placed there, and waits for no
-/// writer of a pipe.
-fn open_path(id: u32, flags: fs::OFlags) -> io::Result<OwnedFd> {
-    let flags = flags | fs::OFlags::NOFOLLOW | fs::OFlags::NONBLOCK | fs::OFlags::CLOEXEC;
-    fs::open(path(id), flags, fs::Mode::RUSR | fs::Mode::WUSR)
-}
-
 /// Returns a number that another process does not guess soon.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Checks that only this user has the file, and locks it; returns its size.
-fn admit(fd: &OwnedFd) -> Result<u64, Refusal> {
-    let stat = fs::fstat(fd)?;
-    let is_file = fs::FileType::from_raw_mode(stat.st_mode) == fs::FileType::RegularFile;
-    if !is_file || stat.st_uid != process::geteuid().as_raw() || stat.st_mode & 0o077 != 0 {
-        return Err(Refusal::Owner);
-    }
-    fs::flock(fd, fs::FlockOperation::NonBlockingLockShared)?;
-    Ok(u64::try_from(stat.st_size).unwrap_or(0))
-}
-
 /// Opens and locks a file of this user, and returns its size. Nothing is mapped.
-pub(crate) fn open_file(id: u32, writable: bool) -> Result<(OwnedFd, u64), Refusal> {
-    let flags = match writable {
-        true => fs::OFlags::RDWR,
-        false => fs::OFlags::RDONLY,
-    };
-    let fd = open_path(id, flags)?;
-    let size = admit(&fd)?;
-    Ok((fd, size))
+pub(crate) fn open_file(id: u32, writable: bool) -> Result<(File, u64), Refusal> {
+    let file = File::open(id, writable)?;
+    file.check()?;
+    file.lock()?;
+    let (size, _) = file.size()?;
+    Ok((file, size))
 }
 
 impl Segment {
     /// Creates a segment of `len` bytes under a random number, of which `mask` are used.
     pub(crate) fn create(len: usize, mask: u32) -> io::Result<Segment> {
-        let flags = fs::OFlags::RDWR | fs::OFlags::CREATE | fs::OFlags::EXCL;
         for _ in 0..ATTEMPTS {
             let id = random() as u32 & mask;
-            let fd = match open_path(id, flags) {
-                Ok(fd) => fd,
+            let file = match File::create(id) {
+                Ok(file) => file,
                 Err(io::Errno::EXIST) => continue,
                 Err(errno) => return Err(errno),
             };
             // A sweep of another process may be about to remove the file, or has removed it.
-            let is_locked = fs::flock(&fd, fs::FlockOperation::NonBlockingLockShared).is_ok();
-            if !is_locked || fs::fstat(&fd)?.st_nlink == 0 {
+            if file.lock().is_err() || !file.has_name() {
                 continue;
             }
-            let made = Segment::sized(id, fd, len);
+            let sized = file.resize(len as u64);
+            let made = sized.and_then(|()| Segment::mapped(id, file, len, true));
             if made.is_err() {
-                let _ = fs::unlink(path(id));
+                File::remove(id);
             }
             return made;
         }
         Err(io::Errno::EXIST)
     }
 
-    fn sized(id: u32, fd: OwnedFd, len: usize) -> io::Result<Segment> {
-        fs::ftruncate(&fd, len as u64)?;
-        Segment::mapped(id, fd, len, true)
-    }
-
-    fn mapped(id: u32, fd: OwnedFd, len: usize, writable: bool) -> io::Result<Segment> {
+    fn mapped(id: u32, file: File, len: usize, writable: bool) -> io::Result<Segment> {
         Ok(Segment {
             id,
-            map: Some(Map::new(fd, len, writable)?),
+            map: Some(Map::new(file, len, writable)?),
             reserved: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
         })
@@ -118,14 +86,14 @@ impl Segment {
 
     /// Maps a segment of another process as it is now; with `len`, only one of that size.
     pub(crate) fn open(id: u32, len: Option<usize>, writable: bool) -> Result<Segment, Refusal> {
-        let (fd, size) = open_file(id, writable)?;
-        Segment::adopt(id, fd, size, len.map(|len| (len, writable)))
+        let (file, size) = open_file(id, writable)?;
+        Segment::adopt(id, file, size, len.map(|len| (len, writable)))
     }
 
     /// Maps an open file, read-only unless its size is known.
     pub(crate) fn adopt(
         id: u32,
-        fd: OwnedFd,
+        file: File,
         size: u64,
         known: Option<(usize, bool)>,
     ) -> Result<Segment, Refusal> {
@@ -135,7 +103,7 @@ impl Segment {
             return Err(Refusal::Size(size));
         }
         let writable = known.is_some_and(|(_, writable)| writable);
-        Ok(Segment::mapped(id, fd, len, writable)?)
+        Ok(Segment::mapped(id, file, len, writable)?)
     }
 
     /// Has the system set memory aside for these bytes, of which none were before: a file may be larger than the memory
@@ -144,19 +112,10 @@ impl Segment {
     /// # Errors
     /// There is no memory for them.
     pub(crate) fn reserve(&self, bytes: Range<usize>) -> io::Result<()> {
-        let (start, len) = (bytes.start as u64, bytes.len() as u64);
-        loop {
-            match fs::fallocate(self.map().fd(), fs::FallocateFlags::KEEP_SIZE, start, len) {
-                Ok(()) => {
-                    self.reserved.fetch_add(len, Relaxed);
-                    return Ok(());
-                }
-                Err(io::Errno::INTR) => {}
-                // A file system that sets nothing aside.
-                Err(io::Errno::OPNOTSUPP | io::Errno::NOSYS) => return Ok(()),
-                Err(errno) => return Err(errno),
-            }
+        if self.map().file().reserve(&bytes)? {
+            self.reserved.fetch_add(bytes.len() as u64, Relaxed);
         }
+        Ok(())
     }
 
     /// Looks at the file: true if it still has all bytes of the mapping, and the memory that was set aside. An access to
@@ -164,9 +123,9 @@ impl Segment {
     pub(crate) fn is_whole(&self) -> bool {
         let map = self.map();
         let reserved = self.reserved.load(Relaxed);
-        let is_whole = fs::fstat(map.fd()).is_ok_and(|stat| {
-            stat.st_size >= map.len() as i64 && stat.st_blocks as u64 * BLOCK_BYTES >= reserved
-        });
+        let size = map.file().size();
+        let is_whole =
+            size.is_ok_and(|(bytes, memory)| bytes >= map.len() as u64 && memory >= reserved);
         if !is_whole {
             self.is_lost.store(true, Relaxed);
         }
@@ -194,17 +153,16 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        let fd = self.map.take().and_then(|map| map.fd().try_clone().ok());
-        if let Some(fd) = fd {
-            remove_if_last(&fd, &path(self.id));
+        let file = self.map.take().and_then(|map| map.file().again());
+        if let Some(file) = file {
+            remove_if_last(&file, self.id);
         }
     }
 }
 
-fn remove_if_last(fd: &OwnedFd, path: &str) {
-    let is_last = fs::flock(fd, fs::FlockOperation::NonBlockingLockExclusive).is_ok();
-    if is_last && fs::fstat(fd).is_ok_and(|stat| stat.st_nlink > 0) {
-        let _ = fs::unlink(path);
+fn remove_if_last(file: &File, id: u32) {
+    if file.is_ours_alone() && file.has_name() {
+        File::remove(id);
     }
 }
 
@@ -230,9 +188,9 @@ pub(crate) fn sweep() {
             .parse()
             .ok()
             .filter(|_| id.bytes().all(|b| b.is_ascii_digit()))
-            && let Ok((fd, _)) = open_file(id, true)
+            && let Ok((file, _)) = open_file(id, true)
         {
-            remove_if_last(&fd, &path(id));
+            remove_if_last(&file, id);
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// Ranges begin and end at multiples of this number.
-const ALIGN: usize = 64;
+/// Loans begin at a multiple of this number of bytes, here and in the memory of their receivers.
+pub const ALIGNMENT: usize = 64;
 
 /// Free ranges of a segment.
 #[derive(Debug)]
@@ -17,13 +17,13 @@ impl Space {
     /// Creates the space of `len` free bytes.
     pub(crate) fn new(len: usize) -> Space {
         Space {
-            free: BTreeMap::from([(0, len - len % ALIGN)]),
+            free: BTreeMap::from([(0, len - len % ALIGNMENT)]),
         }
     }
 
     /// Returns the bytes that a buffer of `len` takes; `None` for a length that no segment has.
     pub(crate) fn rounded(len: usize) -> Option<usize> {
-        len.max(1).checked_next_multiple_of(ALIGN)
+        len.max(1).checked_next_multiple_of(ALIGNMENT)
     }
 
     /// Takes the first free range of `size` bytes, a [rounded](Space::rounded) size.

@@ -18,6 +18,9 @@ use crate::{
     segment::Segment,
 };
 
+/// Rounds of the longest test.
+const ROUNDS: u32 = if cfg!(miri) { 400 } else { 20_000 };
+
 fn node() -> Arc<Node> {
     let settings = Settings {
         pool_bytes: 1 << 16,
@@ -56,7 +59,7 @@ fn a_loan_arrives_without_a_copy_and_comes_home() {
     let (to_b, to_a) = link(&a, &b);
     let pool = a.provider(1 << 16).unwrap();
     let free = pool.free_bytes();
-    for round in 0..1000_u32 {
+    for round in 0..ROUNDS / 20 {
         let mut loan = pool.loan(5000).unwrap();
         loan.fill(round as u8);
         loan.truncate(4000);
@@ -71,7 +74,8 @@ fn a_loan_arrives_without_a_copy_and_comes_home() {
     }
     assert_eq!(pool.free_bytes(), free);
     let counted = (a.counted(), b.counted());
-    assert_eq!((counted.0.sent, counted.1.taken), (1000, 1000));
+    let rounds = u64::from(ROUNDS / 20);
+    assert_eq!((counted.0.sent, counted.1.taken), (rounds, rounds));
     assert_eq!((counted.1.held, counted.1.segments), (0, 2));
     drop((to_a, to_b));
     assert_eq!((b.counted().segments, b.counted().links), (0, 0));
@@ -266,6 +270,7 @@ fn headers_of_other_kinds_and_payloads_are_refused() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn truncated_segments_are_found_before_the_next_batch() {
     let (a, b) = (node(), node());
     let (_to_b, to_a) = link(&a, &b);
@@ -274,11 +279,10 @@ fn truncated_segments_are_found_before_the_next_batch() {
         forged.meta.begin(index, forged.place());
     }
     let taken = to_a.take(&forged.told(0, 100), 2, 1).unwrap();
-    rustix::fs::ftruncate(forged.data.map().fd(), 0).unwrap();
+    forged.data.map().file().resize(0).unwrap();
     assert_eq!(SharedBuffer::of(&taken).unwrap().copied(), None);
     assert_eq!(to_a.take(&forged.told(1, 100), 2, 2), Err(Refusal::Size(0)));
-    let size = rustix::fs::ftruncate(forged.data.map().fd(), 4096);
-    size.unwrap();
+    forged.data.map().file().resize(4096).unwrap();
     drop(taken);
     assert!(to_a.take(&forged.told(2, 100), 2, 3).is_ok());
     // Metadata, while a buffer of it is held: nothing is given back, and nothing is touched.
@@ -292,6 +296,7 @@ fn truncated_segments_are_found_before_the_next_batch() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn files_of_other_users_and_sizes_are_refused() {
     let a = node();
     assert!(matches!(a.knock(4242), Err(Refusal::Absent(_))));
@@ -331,6 +336,7 @@ fn counters_are_lent_to_351_links() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn files_go_with_their_last_user() {
     let a = node();
     let path = format!("/dev/shm/{}.zenoh", a.segment());
@@ -353,7 +359,7 @@ fn a_liar_changes_words_at_random() {
         state
     };
     let (mut read, mut refused) = (0, 0);
-    for batch in 0..20_000 {
+    for batch in 0..u64::from(ROUNDS) {
         let index = (random() % 4) as u16;
         let near = [0, 100, 4096, 4000, random()];
         forged.meta.begin(
@@ -378,12 +384,16 @@ fn a_liar_changes_words_at_random() {
             Err(_) => refused += 1,
         }
     }
-    assert!(read > 100 && refused > 100, "{read} {refused}");
+    assert!(
+        read > ROUNDS / 200 && refused > ROUNDS / 200,
+        "{read} {refused}"
+    );
     assert_eq!(b.counted().held, 0);
 }
 
 /// Files that a number can name besides those of payloads: none is followed, waited for, or mapped.
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn names_of_other_files_are_refused() {
     let (a, b) = (node(), node());
     let (_to_b, to_a) = link(&a, &b);
@@ -426,6 +436,7 @@ fn names_of_other_files_are_refused() {
 
 /// The memory of a node that another process truncates: no access ends the process, and payloads go as bytes.
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn own_segments_without_bytes_are_given_up() {
     let (a, b) = (node(), node());
     let (to_b, to_a) = link(&a, &b);
@@ -450,24 +461,26 @@ fn own_segments_without_bytes_are_given_up() {
 
 /// Memory is set aside for what is lent, in part.
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn a_pool_takes_memory_as_it_lends() {
     let a = node();
-    let blocks = |payload: &ZSlice| {
+    let memory = |payload: &ZSlice| {
         let buffer = SharedBuffer::of(payload).unwrap();
-        buffer.blocks()
+        buffer.memory()
     };
     let pool = crate::Pool::create(4 << 20, false, Arc::default()).unwrap();
     let first = ZSlice::from(pool.loan(1000).unwrap().freeze());
-    assert_eq!(blocks(&first), 256 * 1024 / 512);
+    assert_eq!(memory(&first), 256 << 10);
     let large = ZSlice::from(pool.loan(1 << 20).unwrap().freeze());
-    assert_eq!(blocks(&large), (1280 * 1024) / 512);
+    assert_eq!(memory(&large), 1280 << 10);
     let whole = a.provider(4 << 20).unwrap();
     let lent = ZSlice::from(whole.loan(1).unwrap().freeze());
-    assert_eq!(blocks(&lent), (4 << 20) / 512);
+    assert_eq!(memory(&lent), 4 << 20);
 }
 
 /// A process that shares nothing, or nothing any more, has no thread for it.
 #[test]
+#[cfg_attr(miri, ignore = "there are no files")]
 fn the_keeper_runs_while_there_is_work() {
     const INSIDE: &str = "ZONDA_TEST_ALONE";
     let name = "tests::the_keeper_runs_while_there_is_work";
