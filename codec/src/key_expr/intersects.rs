@@ -24,7 +24,25 @@ use super::is_wild;
 /// ```
 #[inline]
 pub fn intersects(a: &str, b: &str) -> bool {
-    a == b || ((is_wild(a) || is_wild(b)) && counted(a, b, &mut ()))
+    if a == b || !(is_wild(a) || is_wild(b)) {
+        return a == b;
+    }
+    let (a, b) = behind_common(a, b);
+    counted(a, b, &mut ())
+}
+
+/// Removes the chunks without wildcards that both keys begin with; the last chunk of each stays.
+fn behind_common<'a, 'b>(a: &'a str, b: &'b str) -> (&'a str, &'b str) {
+    let mut begin = 0;
+    for (at, (x, y)) in a.bytes().zip(b.bytes()).enumerate() {
+        match x {
+            b'*' => break,
+            _ if x != y => break,
+            b'/' => begin = at + 1,
+            _ => {}
+        }
+    }
+    (a.get(begin..).unwrap_or(a), b.get(begin..).unwrap_or(b))
 }
 
 /// Returns true if the keys intersect, computed without the shortcuts of `intersects`.
