@@ -20,7 +20,7 @@ use event_listener::{Event, EventListener, Listener};
 use zonda_codec::{KeyExpr, Qos};
 use zonda_runtime::{
     guard::caught,
-    serial::{self, SerialQueue, Waiting},
+    serial::{self, Locked, SerialQueue, Waiting},
 };
 use zonda_transport::log_limit::LogLimit;
 
@@ -53,6 +53,13 @@ type Sink = Option<Box<dyn ReplySink>>;
 
 /// The right to call the sink.
 pub(crate) type DrainTurn = serial::DrainTurn<Sink>;
+
+/// The right to call the sink with the reply at hand.
+pub(crate) struct Delivery {
+    turn: DrainTurn,
+    /// The thread is inside of [`Node::query`](crate::node::Node::query).
+    is_inside_query: bool,
+}
 
 /// The events that wait for the sink, and the state of the query.
 #[derive(Default)]
@@ -89,7 +96,7 @@ struct Due {
 #[must_use]
 pub(crate) enum Next {
     /// The thread calls [`OpenQuery::deliver`] with the reply, which was not queued.
-    Deliver(DrainTurn),
+    Deliver(Delivery),
     /// The thread calls [`OpenQuery::drain`] for the queued events.
     Drain(DrainTurn),
     /// Another thread, or an outer call on this one, delivers.
@@ -164,12 +171,33 @@ impl OpenQuery {
 
     /// Takes the turn for a reply, or queues a copy of it.
     pub(crate) fn enter(&self, reply: &IncomingReply<'_>) -> Next {
-        let mut backlog = self.queue.lock();
+        self.enter_locked(self.queue.lock(), reply)
+    }
+
+    /// Takes the turn for a reply, or queues a copy of it, as [`OpenQuery::enter`] does; `None` if its
+    /// source should wait for [room](OpenQuery::wait_room) first.
+    pub(crate) fn enter_with_room(&self, reply: &IncomingReply<'_>) -> Option<Next> {
+        let backlog = self.queue.lock();
+        match has_no_room(&backlog) {
+            true => None,
+            false => Some(self.enter_locked(backlog, reply)),
+        }
+    }
+
+    fn enter_locked(
+        &self,
+        mut backlog: Locked<'_, Backlog, Sink>,
+        reply: &IncomingReply<'_>,
+    ) -> Next {
         if backlog.is_over {
             return Next::Nothing;
         }
         if let Some(turn) = backlog.take_turn() {
-            return Next::Deliver(turn);
+            let is_inside_query = backlog.is_inside_query();
+            return Next::Deliver(Delivery {
+                turn,
+                is_inside_query,
+            });
         }
         backlog.push(CopiedReply::of(reply));
         match backlog.is_crowded() {
@@ -222,8 +250,11 @@ impl OpenQuery {
     }
 
     /// Calls the sink with a reply, then with those that were queued during the call.
-    pub(crate) fn deliver(&self, mut turn: DrainTurn, reply: &IncomingReply<'_>) {
-        let is_inside_query = self.queue.lock().is_inside_query();
+    pub(crate) fn deliver(&self, delivery: Delivery, reply: &IncomingReply<'_>) {
+        let Delivery {
+            mut turn,
+            is_inside_query,
+        } = delivery;
         let reply = IncomingReply {
             is_inside_query,
             ..*reply
@@ -299,9 +330,13 @@ impl OpenQuery {
     /// Returns true if a source of more replies should wait. A nested call on the delivering thread
     /// should not, because it would wait for itself.
     pub(crate) fn is_crowded(&self) -> bool {
-        let backlog = self.queue.lock();
-        backlog.is_crowded() && !backlog.is_over && !backlog.is_mine()
+        has_no_room(&self.queue.lock())
     }
+}
+
+/// Returns true if a source of more replies should wait, as [`OpenQuery::is_crowded`] does.
+fn has_no_room(backlog: &Locked<'_, Backlog, Sink>) -> bool {
+    backlog.is_crowded() && !backlog.is_over && !backlog.is_mine()
 }
 
 impl Backlog {

@@ -216,12 +216,12 @@ pub(crate) fn try_reply(
     if asker.face == shared.local {
         let query = state.queries.open(asker.rid).cloned();
         let query = query.ok_or(AnswerError::Over)?;
-        if query.is_crowded() {
+        let local = Local::new(unsaid, responder);
+        let enter = |reply: &IncomingReply<'_>| query.enter_with_room(reply);
+        let Some(next) = local.lend(unsaid, query.qos(), enter) else {
             // The session's own callback is slow.
             return Err(ReplyBlocked::full(shared.zid, &asker, Room::Query(query)));
-        }
-        let local = Local::new(unsaid, responder);
-        let next = local.lend(unsaid, query.qos(), |reply| query.enter(reply));
+        };
         drop(state);
         match next {
             Next::Deliver(turn) => {
