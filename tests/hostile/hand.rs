@@ -99,12 +99,7 @@ impl Hand {
 
     /// Performs the whole handshake; returns false if the router refuses.
     pub fn is_let_in(&mut self) -> bool {
-        let Ok(agreed) = self.try_introduce() else {
-            return false;
-        };
-        self.next_sn = [agreed.initial_sn_tx; 8];
-        self.agreed = Some(agreed);
-        true
+        self.is_let_in_with(|_| ())
     }
 
     /// Sends the InitSyn, and nothing else.
@@ -133,19 +128,40 @@ impl Hand {
 
     /// Performs the whole handshake; `Err` holds the router's last batch if it refused.
     pub fn try_introduce(&mut self) -> Result<Established, Vec<u8>> {
+        self.introduce_with(|_| ())
+    }
+
+    /// Performs the whole handshake, in which `tamper` may change each batch of either side; `Err` holds the router's last
+    /// batch if it refused.
+    fn introduce_with(
+        &mut self,
+        mut tamper: impl FnMut(&mut Vec<u8>),
+    ) -> Result<Established, Vec<u8>> {
         let mut opener = Opener::new(self.parameters.clone(), None);
         let mut out = Vec::new();
         opener.start(&mut out);
         loop {
             std::thread::sleep(self.delay);
+            tamper(&mut out);
             self.send(&out);
-            let batch = self.receive().ok_or_else(Vec::new)?;
+            let mut batch = self.receive().ok_or_else(Vec::new)?;
+            tamper(&mut batch);
             match opener.handle_batch(&batch, &mut out) {
                 Ok(OpenStep::Continue) => {}
                 Ok(OpenStep::Done(agreed)) => return Ok(agreed),
                 Err(_) => return Err(batch),
             }
         }
+    }
+
+    /// Performs the whole handshake like [`Hand::is_let_in`], in which `tamper` may change each batch of either side.
+    pub fn is_let_in_with(&mut self, tamper: impl FnMut(&mut Vec<u8>)) -> bool {
+        let Ok(agreed) = self.introduce_with(tamper) else {
+            return false;
+        };
+        self.next_sn = [agreed.initial_sn_tx; 8];
+        self.agreed = Some(agreed);
+        true
     }
 
     /// Sends one batch behind its length.

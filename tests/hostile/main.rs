@@ -27,6 +27,8 @@ mod questions;
 #[allow(dead_code, reason = "the cases of findings use it as they are closed")]
 mod roles;
 mod scene;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod shm;
 mod shutdown;
 mod slow;
 mod stacks;

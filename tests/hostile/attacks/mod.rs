@@ -15,7 +15,7 @@ mod rings;
 mod silence;
 mod smuggling;
 mod soak;
-mod words;
+pub mod words;
 
 use crate::roles::Stage;
 
