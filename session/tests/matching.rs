@@ -307,9 +307,10 @@ fn nothing_is_sent_where_nobody_subscribes() {
         until_matched(&publisher);
         drop(early);
         until("it is gone", || !matched(&publisher));
-        let value = vec![7u8; 10_000];
+        // Less than what leaves in shared memory.
+        let value = vec![7u8; 3000];
         // Headers, and keep-alives that are sent during the measurement.
-        const SLACK: u64 = 3000;
+        const SLACK: u64 = 6000;
         let before = sent(publishing);
         for _ in 0..20 {
             publisher.put(&value[..]).wait().unwrap();
@@ -324,10 +325,8 @@ fn nothing_is_sent_where_nobody_subscribes() {
         }
         // The bytes are counted a moment after they are written. Puts without a subscriber would be
         // among them, too.
-        until("all is counted", || {
-            sent(publishing) - before >= 20 * 10_000
-        });
+        until("all is counted", || sent(publishing) - before >= 20 * 3000);
         let spent = sent(publishing) - before;
-        assert!(spent < 21 * 10_000 + SLACK, "{spent} bytes, {world}");
+        assert!(spent < 21 * 3000 + SLACK, "{spent} bytes, {world}");
     });
 }

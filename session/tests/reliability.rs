@@ -17,7 +17,9 @@ const RELIABLE: u8 = 0x20;
 fn watched() -> (Session, Session, Proxy) {
     let b = alone();
     let proxy = Proxy::before(b.info().locators().remove(0).as_ref());
+    // The payloads are looked for on the link.
     let config = Config::peer().listen([] as [&str; 0]);
+    let config = config.with("transport/shared_memory/enabled", "false");
     let a = zonda::open(config.connect([&proxy.endpoint()]))
         .wait()
         .unwrap();
