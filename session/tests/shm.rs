@@ -53,6 +53,8 @@ fn pass_over(endpoint: &str) {
             let payload = subscriber.recv().expect("it arrives").payload().clone();
             assert_eq!(payload.to_bytes(), vec![round; len]);
             assert_eq!(payload.is_shm(), is_shm, "{len}");
+            let at = payload.to_bytes().as_ptr() as usize;
+            assert!(!is_shm || at.is_multiple_of(zonda::shm::ALIGNMENT));
         }
     }
     until("all loans come home", || provider.free_bytes() == free);
