@@ -19,6 +19,10 @@ use crate::link::{Backlog, BacklogGauge};
 /// link within a machine.
 const UNREAD_MAX: u64 = 256 * 1024;
 
+/// Largest window of a peer that bounds what is unread by itself, as that of a node of this project
+/// on the same machine: no lane waits for such a peer.
+const SMALL_WINDOW: u32 = 512 * 1024;
+
 /// Bytes that less urgent lanes may send after a pause. More than two segments of a link within a
 /// machine, so that the peer's system confirms them at once.
 const STEP: u64 = 128 * 1024;
@@ -216,6 +220,10 @@ impl Mixed {
     /// closed, as bits.
     fn settle(&mut self, backlog: Backlog, now: Instant) -> u8 {
         let window = self.window.note(backlog.window, now);
+        if window <= SMALL_WINDOW {
+            self.left = UNREAD_MAX;
+            return 0;
+        }
         let unread = u64::from(window - backlog.window.min(window));
         self.rate
             .note(backlog.acked.saturating_sub(unread), unread > 0, now);

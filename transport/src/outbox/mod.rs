@@ -113,6 +113,8 @@ pub struct Outbox {
     lanes: Box<[SpinMutex<Lane>]>,
     /// Bit for each lane that holds something; set and cleared under the lane's lock.
     ready: AtomicU8,
+    /// Set once a lane has waited for credit. A sender that needs room looks for that only then.
+    has_withheld: AtomicBool,
     writer: Mutex<SocketWriter>,
     has_direct: bool,
     /// Set once the lanes are divided among several links.
@@ -217,6 +219,7 @@ impl Outbox {
             tallies: lanes.iter().map(|_| Tally::default()).collect(),
             lanes,
             ready: AtomicU8::new(0),
+            has_withheld: AtomicBool::new(false),
             has_direct: direct.is_some(),
             is_divided: AtomicBool::new(false),
             election: WriterElection::new(),

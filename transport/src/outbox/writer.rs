@@ -268,6 +268,7 @@ impl Outbox {
         if self.ready.load(Ordering::SeqCst) & withheld == 0 {
             return action;
         }
+        self.has_withheld.store(true, Ordering::Relaxed);
         if self.election.apply(Change::BecomeDense) == Action::WakeDriver {
             self.signals.raise(signal::HOT);
         }
@@ -280,6 +281,9 @@ impl Outbox {
 
     /// Returns true if the lane of this priority waits for credit.
     fn is_withheld(&self, priority: Priority) -> bool {
+        if !self.has_withheld.load(Ordering::Relaxed) {
+            return false;
+        }
         let lane = 1 << self.lane_index(priority);
         let writer = self.writer.lock();
         let mut links = writer.links.iter();

@@ -43,6 +43,19 @@ fn lanes_close_only_beyond_what_a_peer_may_leave_unread() {
 }
 
 #[test]
+fn a_small_window_is_bound_enough() {
+    let now = Instant::now();
+    let mut mixed = Mixed::new(ALARM, now);
+    let full = Backlog {
+        acked: 1,
+        window: SMALL_WINDOW,
+        held: 10_000_000,
+    };
+    assert_eq!(mixed.settle(full, now), 0);
+    assert_eq!(mixed.left, UNREAD_MAX);
+}
+
+#[test]
 fn a_pause_is_as_long_as_the_peer_needs() {
     let begin = Instant::now();
     let mut mixed = mixed(begin);
