@@ -50,8 +50,9 @@ const WINDOW_FOR: Duration = Duration::from_secs(10);
 pub(super) struct Credit {
     /// Lanes that wait for credit, as bits.
     closed: u8,
-    /// Lane of the last write, 0 before the first one.
-    last: u8,
+    /// Lanes whose messages change nothing, as bits: the one of the protocol's own, which are few and
+    /// urgent on every link, and that of the first other message while no lane but this one sends.
+    known: u8,
     /// State while messages of several priorities are sent.
     mixed: Option<Box<Mixed>>,
 }
@@ -127,8 +128,7 @@ impl Credit {
     ) {
         let Some(mixed) = &mut self.mixed else { return };
         if now.saturating_duration_since(mixed.at) >= URGENT_FOR {
-            self.mixed = None;
-            self.closed = 0;
+            *self = Credit::default();
             return;
         }
         if let Gauge::Wanted = mixed.gauge {
@@ -139,35 +139,40 @@ impl Credit {
         }
     }
 
-    /// Notes that messages of this lane leave first in a write. It costs one comparison while no
-    /// other lane sends.
+    /// Notes the lanes of a write, as bits. It costs one comparison while no other lane sends.
     #[inline(always)]
-    pub(super) fn note_lane(&mut self, lane: u8, now: impl FnOnce() -> Instant) {
-        if lane != self.last || self.is_mixed() {
-            self.note_mixed(lane, now());
+    pub(super) fn note_lanes(&mut self, lanes: u8, now: impl FnOnce() -> Instant) {
+        if lanes & !self.known != 0 {
+            self.note_others(lanes, now());
         }
     }
 
     #[cold]
-    fn note_mixed(&mut self, lane: u8, now: Instant) {
-        // The protocol's own messages are few, and urgent on every link.
-        if lane == 0 {
-            return;
-        }
-        let last = std::mem::replace(&mut self.last, lane);
+    fn note_others(&mut self, lanes: u8, now: Instant) {
+        self.known |= 1;
+        let lanes = lanes & !1;
+        let most_urgent = |lanes: u8| lanes.trailing_zeros() as u8;
         match &mut self.mixed {
-            Some(mixed) if lane <= mixed.urgent => {
-                (mixed.urgent, mixed.at) = (lane, now);
+            _ if lanes == 0 => {}
+            Some(mixed) => {
+                let first = most_urgent(lanes);
+                if first <= mixed.urgent {
+                    (mixed.urgent, mixed.at) = (first, now);
+                }
             }
-            Some(_) => {}
-            None if last == 0 => {}
-            None => self.mixed = Some(Box::new(Mixed::new(lane.min(last), now))),
+            None => {
+                let all = (self.known | lanes) & !1;
+                self.known |= lanes;
+                if !all.is_power_of_two() {
+                    self.mixed = Some(Box::new(Mixed::new(most_urgent(all), now)));
+                    self.known = 1;
+                }
+            }
         }
     }
 
-    /// Counts bytes that a write has sent, the least urgent ones of this lane. Closes the less
-    /// urgent lanes when the peer has left too much unread.
-    #[inline(always)]
+    /// Counts bytes that a write sends, the least urgent ones of this lane. Closes the less urgent
+    /// lanes when the peer has left too much unread.
     pub(super) fn charge(&mut self, lane: u8, bytes: usize, now: impl FnOnce() -> Instant) {
         if let Some(mixed) = &mut self.mixed
             && lane > mixed.urgent

@@ -185,14 +185,17 @@ impl Outbox {
             if link.transmit.is_empty() {
                 return;
             }
-            let (first, last) = link.transmit.priorities();
-            link.credit.note_lane(first, clock::now);
+            link.credit
+                .note_lanes(drained.taken() & link.lanes, clock::now);
+            if link.credit.is_mixed() {
+                let (lane, bytes) = (link.transmit.last_lane(), link.transmit.bytes());
+                link.credit.charge(lane, bytes, clock::now);
+            }
             match link.direct.send(&link.transmit) {
                 Ok(count) => {
                     link.share.note_written();
                     self.count_write(count, &self.counters.writes_direct);
                     link.transmit.advance(count, buffers, &self.tallies);
-                    link.credit.charge(last, count, clock::now);
                     match link.transmit.is_empty() {
                         true if all => return,
                         true => continue,

@@ -44,11 +44,10 @@ impl Transmit {
         self.written = 0;
     }
 
-    /// Returns the priorities of the first and of the last batch, as numbers.
-    #[inline]
-    pub(super) fn priorities(&self) -> (u8, u8) {
-        let number = |batch: Option<&Batch>| batch.map_or(0, |batch| batch.priority() as u8);
-        (number(self.batches.front()), number(self.batches.back()))
+    /// Returns the lane of the last batch, the least urgent one, where each priority has a lane.
+    pub(super) fn last_lane(&self) -> u8 {
+        let last = self.batches.back();
+        last.map_or(0, |batch| batch.priority() as u8)
     }
 
     /// Returns the number of batches.

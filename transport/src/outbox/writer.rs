@@ -208,12 +208,24 @@ impl Buffers {
 
 /// Lanes that had room for waiting senders at the last look, as bits.
 #[derive(Debug, Default)]
-pub(super) struct DrainedLanes(u8);
+pub(super) struct DrainedLanes {
+    drained: u8,
+    /// Lanes of which batches were taken.
+    taken: u8,
+}
 
 impl DrainedLanes {
     #[inline]
     fn note(&mut self, lane: usize, drained: bool) {
-        self.0 = self.0 & !(1 << lane) | u8::from(drained) << lane;
+        let bit = 1 << lane;
+        self.drained = self.drained & !bit | u8::from(drained) << lane;
+        self.taken |= bit;
+    }
+
+    /// Returns the lanes of which batches were taken since senders were woken last.
+    #[inline]
+    pub(super) fn taken(&self) -> u8 {
+        self.taken
     }
 }
 
@@ -328,13 +340,14 @@ impl Outbox {
             if transmit.is_empty() {
                 return WriteEnd::Done;
             }
-            let (first, last) = transmit.priorities();
-            credit.note_lane(first, clock::now);
+            credit.note_lanes(drained.taken(), clock::now);
+            if credit.is_mixed() {
+                credit.charge(transmit.last_lane(), transmit.bytes(), clock::now);
+            }
             match send(transmit) {
                 Ok(count) => {
                     self.count_write(count, &self.counters.writes_direct);
                     transmit.advance(count, buffers, &self.tallies);
-                    credit.charge(last, count, clock::now);
                     if transmit.is_empty() {
                         self.tell_room(&mut drained);
                         if all {
@@ -446,7 +459,7 @@ impl Outbox {
     /// Wakes the senders that wait for room if there is some, and the sources that watch the
     /// backlog.
     pub(super) fn tell_room(&self, drained: &mut DrainedLanes) {
-        let has_drained = std::mem::take(drained).0 != 0;
+        let has_drained = std::mem::take(drained).drained != 0;
         if has_drained {
             self.isolated.note_drained();
         }

@@ -90,14 +90,14 @@ fn a_window_that_stays_small_is_the_widest_one_later() {
 fn a_link_with_one_priority_has_no_credit() {
     let mut credit = Credit::default();
     let never = || -> Instant { panic!("the clock is not needed") };
-    credit.note_lane(IMAGE, Instant::now);
+    credit.note_lanes(1 << IMAGE, Instant::now);
     for _ in 0..3 {
-        credit.note_lane(IMAGE, never);
+        credit.note_lanes(1 << IMAGE, never);
         credit.charge(IMAGE, 10_000_000, never);
     }
     // the protocol's own messages are on every link
-    credit.note_lane(0, Instant::now);
-    credit.note_lane(IMAGE, never);
+    credit.note_lanes(1, Instant::now);
+    credit.note_lanes(1 << IMAGE, never);
     assert!(!credit.is_mixed());
     assert_eq!(credit.permits(u8::MAX), u8::MAX);
 }
@@ -106,17 +106,17 @@ fn a_link_with_one_priority_has_no_credit() {
 fn credit_ends_some_time_after_the_last_urgent_message() {
     let mut now = Instant::now();
     let mut credit = Credit::default();
-    credit.note_lane(IMAGE, || now);
-    credit.note_lane(ALARM, || now);
+    credit.note_lanes(1 << IMAGE, || now);
+    credit.note_lanes(1 << ALARM, || now);
     assert!(credit.is_mixed());
     credit.closed = less_urgent(ALARM);
     let none = || None;
     now += URGENT_FOR / 2;
-    credit.note_lane(ALARM, || now);
+    credit.note_lanes(1 << ALARM, || now);
     now += URGENT_FOR / 2;
     credit.prepare(now, false, none);
     assert!(credit.is_mixed(), "another alarm has come");
-    credit.note_lane(IMAGE, || now);
+    credit.note_lanes(1 << IMAGE, || now);
     now += URGENT_FOR / 2;
     credit.prepare(now, false, none);
     assert!(!credit.is_mixed());
@@ -132,8 +132,8 @@ fn closed_lanes_open_after_their_pause_or_for_a_close() {
         (Duration::ZERO, true, true),
     ] {
         let mut credit = Credit::default();
-        credit.note_lane(ALARM, || now);
-        credit.note_lane(IMAGE, || now);
+        credit.note_lanes(1 << ALARM, || now);
+        credit.note_lanes(1 << IMAGE, || now);
         let mixed = credit.mixed.as_mut().expect("two priorities");
         mixed.window.note(WINDOW, now);
         credit.closed = mixed.settle(backlog(0, 3_000_000), now);
@@ -149,8 +149,8 @@ fn closed_lanes_open_after_their_pause_or_for_a_close() {
 fn no_lane_closes_where_the_system_does_not_answer() {
     let now = Instant::now();
     let mut credit = Credit::default();
-    credit.note_lane(ALARM, || now);
-    credit.note_lane(IMAGE, || now);
+    credit.note_lanes(1 << ALARM, || now);
+    credit.note_lanes(1 << IMAGE, || now);
     for _ in 0..3 {
         credit.prepare(now, false, || None);
         credit.charge(IMAGE, 100_000_000, || now);
