@@ -251,16 +251,42 @@ impl Outbox {
         let Some(direct) = direct else {
             return self.write_divided(writer);
         };
-        self.prepare_credit(credit, direct);
-        let end = self.write_by(transmit, buffers, credit, turn, |transmit| {
-            direct.send(transmit)
-        });
+        if credit.is_mixed() {
+            return self.write_mixed(writer, turn);
+        }
+        let send = |transmit: &Transmit| direct.send(transmit);
+        let end = self.write_by::<false>(transmit, buffers, credit, turn, send);
         // Under the lock: a link that takes over finds this write either under way or ended, never
         // in between.
-        let mut action = self.finish(end);
-        if credit.withholds(ALL_LANES) != 0 {
-            action = self.wait_for_credit(action, credit.withholds(ALL_LANES));
-        }
+        let action = self.finish(end);
+        (action, drop_guarded(writer))
+    }
+
+    /// Writes like [`Outbox::write_elected`] while messages of several priorities are sent.
+    #[cold]
+    #[inline(never)]
+    fn write_mixed(
+        &self,
+        mut writer: MutexGuard<'_, SocketWriter>,
+        turn: usize,
+    ) -> (Action, Option<SpentPayloads>) {
+        let SocketWriter {
+            direct,
+            transmit,
+            buffers,
+            credit,
+            ..
+        } = &mut *writer;
+        let end = match direct {
+            Some(direct) => {
+                self.prepare_credit(credit, direct);
+                let send = |transmit: &Transmit| direct.send(transmit);
+                self.write_by::<true>(transmit, buffers, credit, turn, send)
+            }
+            None => WriteEnd::Ended,
+        };
+        let action = self.finish(end);
+        let action = self.wait_for_credit(action, credit.withholds(ALL_LANES));
         (action, drop_guarded(writer))
     }
 
@@ -317,8 +343,9 @@ impl Outbox {
     }
 
     /// Writes by `send`, which returns the number of bytes that it took, for a turn of this many
-    /// bytes.
-    fn write_by(
+    /// bytes. `MIXED` if the lanes need credit.
+    #[inline(always)]
+    fn write_by<const MIXED: bool>(
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
@@ -335,13 +362,17 @@ impl Outbox {
             if self.is_closed() {
                 return WriteEnd::Ended;
             }
-            let lanes = credit.permits(ALL_LANES);
+            let lanes = if MIXED {
+                credit.permits(ALL_LANES)
+            } else {
+                ALL_LANES
+            };
             let all = self.gather(lanes, transmit, buffers, &mut drained);
             if transmit.is_empty() {
                 return WriteEnd::Done;
             }
             credit.note_lanes(drained.taken(), clock::now);
-            if credit.is_mixed() {
+            if MIXED {
                 credit.charge(transmit.last_lane(), transmit.bytes(), clock::now);
             }
             match send(transmit) {

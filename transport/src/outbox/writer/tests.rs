@@ -85,7 +85,7 @@ fn write_turn(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize, turn: usize)
         credit,
         ..
     } = &mut *writer;
-    let end = outbox.write_by(transmit, buffers, credit, turn, |transmit| {
+    let end = outbox.write_by::<true>(transmit, buffers, credit, turn, |transmit| {
         let before = wire.len();
         for index in 0..transmit.count() {
             let segment = transmit.segment(index);
