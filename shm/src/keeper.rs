@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{kept::Kept, outgoing::Outgoing};
+use crate::kept::Kept;
 
 /// Pause between two confirmations.
 const ROUND: Duration = Duration::from_millis(50);
@@ -28,6 +28,9 @@ pub(crate) trait Task: Send + Sync + 'static {
 
     /// Returns true if later rounds have work, too.
     fn has_work(&self) -> bool;
+
+    /// Gives back what is left of a task that has [ended](end).
+    fn give_back(&self) {}
 }
 
 /// A task that the keeper knows of, and the number of rounds that it had no work.
@@ -36,7 +39,7 @@ struct Known(Weak<dyn Task>, u32);
 #[derive(Default)]
 struct List {
     tasks: Vec<Known>,
-    ended: Vec<(u32, Arc<Outgoing>)>,
+    ended: Vec<(u32, Arc<dyn Task>)>,
     is_running: bool,
 }
 
@@ -73,9 +76,9 @@ pub(crate) fn keep<T: Task>(task: &Arc<T>) {
     add(|list| list.tasks.push(Known(task, 0)));
 }
 
-/// Gives back the descriptors of this link that have not arrived some time after its end.
-pub(crate) fn end(link: Arc<Outgoing>) {
-    add(|list| list.ended.push((0, link)));
+/// Calls [`Task::give_back`] of a task after [`ROUNDS_AFTER_END`].
+pub(crate) fn end(task: Arc<dyn Task>) {
+    add(|list| list.ended.push((0, task)));
 }
 
 /// Works in a round; returns the task if later rounds have to, too.
@@ -106,7 +109,7 @@ fn work() {
             .into_iter()
             .filter_map(|known| again(known, round))
             .collect();
-        over.iter().for_each(|(_, link)| link.give_back());
+        over.iter().for_each(|(_, task)| task.give_back());
         drop(over);
         list().tasks.extend(kept);
         std::thread::sleep(ROUND);

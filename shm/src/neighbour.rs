@@ -222,7 +222,8 @@ impl Drop for Neighbour {
         let segments = mapped.metas.len() + mapped.data.len();
         (0..segments).for_each(|_| Counts::subtract(&counts.segments));
         if self.outgoing.has_any() {
-            keeper::end(Arc::clone(&self.outgoing));
+            let outgoing = Arc::clone(&self.outgoing);
+            keeper::end(outgoing);
         }
     }
 }

@@ -140,18 +140,6 @@ impl Outgoing {
             drop(arrived);
         }
     }
-
-    /// Gives back the references of the descriptors that have not arrived on a link that has ended.
-    pub(crate) fn give_back(&self) {
-        self.settle();
-        for priority in 0..PRIORITIES {
-            self.with(priority, |sent| {
-                for flight in sent.drain(..) {
-                    flight.give_back();
-                }
-            });
-        }
-    }
 }
 
 impl Task for Outgoing {
@@ -167,5 +155,17 @@ impl Task for Outgoing {
 
     fn has_work(&self) -> bool {
         self.has_any()
+    }
+
+    /// Gives back the references of the descriptors that have not arrived.
+    fn give_back(&self) {
+        self.settle();
+        for priority in 0..PRIORITIES {
+            self.with(priority, |sent| {
+                for flight in sent.drain(..) {
+                    flight.give_back();
+                }
+            });
+        }
     }
 }

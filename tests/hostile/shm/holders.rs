@@ -176,7 +176,7 @@ fn sparse_payloads_for_a_subscriber_without_shared_memory() {
     stage.is_well();
 }
 
-/// Files of a neighbour that was killed: the router lets go of them, and the next node that opens removes them. Those of a
+/// Files of a neighbour that was killed: the router releases them, and the next node that opens removes them. Those of a
 /// router that was killed are removed likewise, unless a neighbour has them locked.
 #[test]
 fn segments_of_dead_processes() {
