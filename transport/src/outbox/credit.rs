@@ -28,18 +28,23 @@ const SMALL_WINDOW: u32 = 512 * 1024;
 const STEP: u64 = 128 * 1024;
 
 /// Shortest and longest pause of the less urgent lanes. The longest one bounds what a wrong reading
-/// can cost: they send 25 MB/s at least.
+/// can cost: they send 26 MB/s at least.
 const PAUSE_MIN: Duration = Duration::from_micros(150);
 const PAUSE_MAX: Duration = Duration::from_millis(5);
 
 /// Time without an urgent message after which all lanes send freely again.
 const URGENT_FOR: Duration = Duration::from_secs(1);
 
-/// Shortest time over which the peer's rate is measured.
+/// Shortest and longest time over which the peer's rate is measured.
 const RATE_OVER: Duration = Duration::from_millis(1);
+const RATE_WITHIN: Duration = Duration::from_millis(100);
 
-/// Rate in bytes a second below which pauses are as long as they may be.
-const RATE_MIN: u64 = 10_000_000;
+/// Rate in bytes a second until the first measurement.
+const RATE_AT_FIRST: u64 = 100_000_000;
+
+/// Lowest rate of a peer that lanes wait for, that of a [`STEP`] after each longest pause. For a
+/// slower one no pause would be long enough, and only keep in this process what the systems hold.
+const RATE_MIN: u64 = 26_000_000;
 
 /// Time for which the largest window that the peer has granted is believed, twice at most: a peer
 /// may have less memory later.
@@ -197,7 +202,7 @@ impl Mixed {
             rate: ReadRate {
                 at: None,
                 read: 0,
-                bytes_per_second: RATE_MIN,
+                bytes_per_second: RATE_AT_FIRST,
             },
         }
     }
@@ -232,6 +237,11 @@ impl Mixed {
         let unread = u64::from(window - backlog.window.min(window));
         self.rate
             .note(backlog.acked.saturating_sub(unread), unread > 0, now);
+        let rate = self.rate.bytes_per_second;
+        if rate < RATE_MIN {
+            self.left = UNREAD_MAX;
+            return 0;
+        }
         let waiting = unread + u64::from(backlog.held);
         self.left = UNREAD_MAX.saturating_sub(waiting);
         if self.left > 0 {
@@ -239,7 +249,6 @@ impl Mixed {
         }
         // The peer should have read all but a half of what it may leave unread.
         let excess = waiting - UNREAD_MAX / 2;
-        let rate = self.rate.bytes_per_second.max(RATE_MIN);
         let pause = Duration::from_nanos(excess.saturating_mul(1_000_000_000) / rate);
         self.until = now + pause.clamp(PAUSE_MIN, PAUSE_MAX);
         self.left = STEP;
@@ -268,7 +277,8 @@ impl WidestWindow {
 
 impl ReadRate {
     /// Notes the bytes that the peer has read in all. While it has nothing to read, the rate is that
-    /// of the sender, and does not count unless it is higher.
+    /// of the sender, and does not count unless it is higher; nor does that of a time in which the
+    /// sender was idle.
     fn note(&mut self, read: u64, has_unread: bool, now: Instant) {
         let Some(at) = self.at else {
             (self.at, self.read) = (Some(now), read);
@@ -278,10 +288,11 @@ impl ReadRate {
         if time < RATE_OVER {
             return;
         }
+        let is_measured = time <= RATE_WITHIN;
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
         let rate = read.saturating_sub(self.read).saturating_mul(1_000_000) / micros;
         (self.at, self.read) = (Some(now), read);
-        if has_unread || rate > self.bytes_per_second {
+        if is_measured && (has_unread || rate > self.bytes_per_second) {
             self.bytes_per_second = (self.bytes_per_second / 5 * 4).saturating_add(rate / 5);
         }
     }

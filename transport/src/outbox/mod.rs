@@ -32,6 +32,7 @@ mod election;
 mod enqueue;
 mod failover;
 mod isolation;
+mod mixed;
 mod overrun;
 mod release;
 mod room;

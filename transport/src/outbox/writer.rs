@@ -34,7 +34,7 @@ const FREE_MAX: usize = 8;
 const BUFFER_BYTES_MIN: usize = 512;
 
 /// All lanes of a connection, as bits.
-const ALL_LANES: u8 = u8::MAX;
+pub(super) const ALL_LANES: u8 = u8::MAX;
 
 /// Bytes after which the driver lets other tasks run, whatever the socket takes: some half
 /// millisecond. A sender has no such turns: what it left in its lane would count against the lane's
@@ -206,11 +206,11 @@ impl Buffers {
     }
 }
 
-/// Lanes that had room for waiting senders at the last look, as bits.
+/// Lanes of which batches were taken since senders were woken last, as bits.
 #[derive(Debug, Default)]
 pub(super) struct DrainedLanes {
+    /// Lanes that had room for waiting senders at the last look.
     drained: u8,
-    /// Lanes of which batches were taken.
     taken: u8,
 }
 
@@ -222,7 +222,7 @@ impl DrainedLanes {
         self.taken |= bit;
     }
 
-    /// Returns the lanes of which batches were taken since senders were woken last.
+    /// Returns the lanes of which batches were taken.
     #[inline]
     pub(super) fn taken(&self) -> u8 {
         self.taken
@@ -262,73 +262,6 @@ impl Outbox {
         (action, drop_guarded(writer))
     }
 
-    /// Writes like [`Outbox::write_elected`] while messages of several priorities are sent.
-    #[cold]
-    #[inline(never)]
-    fn write_mixed(
-        &self,
-        mut writer: MutexGuard<'_, SocketWriter>,
-        turn: usize,
-    ) -> (Action, Option<SpentPayloads>) {
-        let SocketWriter {
-            direct,
-            transmit,
-            buffers,
-            credit,
-            ..
-        } = &mut *writer;
-        let end = match direct {
-            Some(direct) => {
-                self.prepare_credit(credit, direct);
-                let send = |transmit: &Transmit| direct.send(transmit);
-                self.write_by::<true>(transmit, buffers, credit, turn, send)
-            }
-            None => WriteEnd::Ended,
-        };
-        let action = self.finish(end);
-        let action = self.wait_for_credit(action, credit.withholds(ALL_LANES));
-        (action, drop_guarded(writer))
-    }
-
-    /// Prepares a write with the credit of its link.
-    #[inline(always)]
-    pub(super) fn prepare_credit(&self, credit: &mut Credit, direct: &DirectSocket) {
-        if credit.is_mixed() {
-            credit.prepare(clock::now(), self.is_closing(), || direct.gauge());
-        }
-    }
-
-    /// Makes the driver tick if one of these lanes, as bits, has something to write: its ticks end
-    /// the wait for credit. Returns the next step of the thread that has ended its write with this
-    /// action.
-    #[cold]
-    pub(super) fn wait_for_credit(&self, action: Action, withheld: u8) -> Action {
-        if self.ready.load(Ordering::SeqCst) & withheld == 0 {
-            return action;
-        }
-        self.has_withheld.store(true, Ordering::Relaxed);
-        if self.election.apply(Change::BecomeDense) == Action::WakeDriver {
-            self.signals.raise(signal::HOT);
-        }
-        match action {
-            // some of what was queued is not written
-            Action::Done => Action::Leave,
-            action => action,
-        }
-    }
-
-    /// Returns true if the lane of this priority waits for credit.
-    fn is_withheld(&self, priority: Priority) -> bool {
-        if !self.has_withheld.load(Ordering::Relaxed) {
-            return false;
-        }
-        let lane = 1 << self.lane_index(priority);
-        let writer = self.writer.lock();
-        let mut links = writer.links.iter();
-        writer.credit.withholds(lane) != 0
-            || links.any(|link| link.credit.withholds(lane & link.lanes) != 0)
-    }
-
     /// Ends the election of the writer, which has to have [`SocketWriter`] locked.
     #[inline]
     pub(super) fn finish(&self, end: WriteEnd) -> Action {
@@ -345,7 +278,7 @@ impl Outbox {
     /// Writes by `send`, which returns the number of bytes that it took, for a turn of this many
     /// bytes. `MIXED` if the lanes need credit.
     #[inline(always)]
-    fn write_by<const MIXED: bool>(
+    pub(super) fn write_by<const MIXED: bool>(
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,

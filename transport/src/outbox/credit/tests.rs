@@ -75,6 +75,26 @@ fn a_pause_is_as_long_as_the_peer_needs() {
 }
 
 #[test]
+fn no_lane_waits_long_for_a_peer_that_does_not_read() {
+    let mut now = Instant::now();
+    let mut mixed = mixed(now);
+    let (mut unread, mut pauses) = (1_000_000, 0);
+    while mixed.settle(backlog(0, unread), now) != 0 {
+        now += PAUSE_MAX;
+        unread = (unread + STEP as u32).min(WINDOW);
+        pauses += 1;
+    }
+    assert!((2..10).contains(&pauses), "{pauses} pauses");
+    // lanes wait again once the peer reads on
+    let mut read = 0;
+    while mixed.settle(backlog(read, 1_000_000), now) == 0 {
+        now += Duration::from_millis(1);
+        read += 1_000_000;
+        assert!(read < 10_000_000, "{mixed:?}");
+    }
+}
+
+#[test]
 fn a_window_that_stays_small_is_the_widest_one_later() {
     let mut now = Instant::now();
     let mut mixed = mixed(now);
