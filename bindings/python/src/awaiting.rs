@@ -61,7 +61,7 @@ impl Here {
 pub struct Turn {
     /// Values that were taken in this turn of the loop.
     taken: AtomicU32,
-    /// The awaitable that was given last, to be given again once its user has let go of it.
+    /// The awaitable that was given last, to be given again once its user has released it.
     spare: Mutex<Option<Py<Here>>>,
 }
 

@@ -124,7 +124,7 @@ fn interrupt(py: Python<'_>) {
     }
 }
 
-/// Returns whether the interpreter ends.
+/// Returns true if the interpreter ends.
 pub fn is_exiting() -> bool {
     EXITING.load(Ordering::Acquire)
 }
@@ -145,7 +145,7 @@ pub fn end(py: Python<'_>, last: impl FnOnce() + Send) {
     }
 }
 
-/// Waits until no thread is inside or on its way, at most for the limit; returns whether that is so.
+/// Waits until no thread is inside or on its way, at most for the limit; returns true if none is.
 fn wait_for_threads() -> bool {
     let limit = Instant::now() + LIMIT;
     let amid = || INSIDE.load(Ordering::SeqCst) + RETURNING.load(Ordering::SeqCst) > 0;

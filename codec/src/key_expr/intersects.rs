@@ -24,22 +24,22 @@ use super::is_wild;
 /// ```
 #[inline]
 pub fn intersects(a: &str, b: &str) -> bool {
-    if a == b || !(is_wild(a) || is_wild(b)) {
+    if !(is_wild(a) || is_wild(b)) {
         return a == b;
     }
     let (a, b) = behind_common(a, b);
-    counted(a, b, &mut ())
+    a == b || counted(a, b, &mut ())
 }
 
 /// Removes the chunks without wildcards that both keys begin with; the last chunk of each stays.
 fn behind_common<'a, 'b>(a: &'a str, b: &'b str) -> (&'a str, &'b str) {
     let mut begin = 0;
     for (at, (x, y)) in a.bytes().zip(b.bytes()).enumerate() {
-        match x {
-            b'*' => break,
-            _ if x != y => break,
-            b'/' => begin = at + 1,
-            _ => {}
+        if x == b'*' || x != y {
+            break;
+        }
+        if x == b'/' {
+            begin = at + 1;
         }
     }
     (a.get(begin..).unwrap_or(a), b.get(begin..).unwrap_or(b))

@@ -117,14 +117,9 @@ impl Merging {
         }
     }
 
-    /// Returns true if each reply is delivered at once.
-    pub fn is_off(&self) -> bool {
-        matches!(self.mode, ConsolidationMode::None | ConsolidationMode::Auto)
-    }
-
     /// Takes a reply and returns the one that is to be delivered now.
     pub fn take(&mut self, reply: Reply) -> Option<Reply> {
-        if self.is_off() {
+        if matches!(self.mode, ConsolidationMode::None | ConsolidationMode::Auto) {
             return Some(reply);
         }
         let Ok(sample) = reply.result() else {

@@ -38,15 +38,6 @@ pub(super) struct GetSink {
     pub _here: GroupMembership,
 }
 
-impl GetSink {
-    /// Calls the handler.
-    fn give(&mut self, reply: Reply, room: FullQueuePolicy) {
-        let _inside = InsideCallback::enter();
-        room.during(|| self.callback.call(reply));
-        self.replies += 1;
-    }
-}
-
 impl ReplySink for GetSink {
     fn reply(&mut self, reply: &IncomingReply<'_>) {
         // The thread that would read the handler still sends the query, so that no thread can make
@@ -55,14 +46,15 @@ impl ReplySink for GetSink {
             true => FullQueuePolicy::First,
             false => FullQueuePolicy::Until(self.deadline),
         };
-        let mut reply = Reply::new(reply);
-        if self.stores {
-            reply = reply.before_storing();
-        }
-        if self.merging.is_off() {
-            self.give(reply, room);
-        } else if let Some(reply) = self.merging.take(reply) {
-            self.give(reply, room);
+        let reply = Reply::new(reply);
+        let reply = match self.stores {
+            true => reply.before_storing(),
+            false => reply,
+        };
+        if let Some(reply) = self.merging.take(reply) {
+            let _inside = InsideCallback::enter();
+            room.during(|| self.callback.call(reply));
+            self.replies += 1;
         }
     }
 

@@ -105,7 +105,7 @@ impl Stage {
         near
     }
 
-    /// Asserts that honest payloads pass, to sharing subscribers and to others; returns the number of those that the
+    /// Asserts that honest payloads pass, to subscribers that share memory and to ones that do not; returns the number of those that the
     /// sharing one got in shared memory, of twenty.
     #[track_caller]
     pub fn honest_pass(&mut self) -> usize {

@@ -218,8 +218,8 @@ fn headers_that_change_while_they_are_read() {
     assert_eq!(stage.lines_about_refused(), 1, "{:#?}", stage.lines());
 }
 
-/// An attacker writes at random into the router's own memory: counters, headers, watchdog bits and payloads. Payloads of others
-/// may be lost while it writes; no process ends, and no link.
+/// An attacker writes at random into the router's own memory: counters, headers, watchdog bits and payloads. Payloads of other
+/// neighbours may be lost while it writes; no process ends, and no link.
 #[test]
 fn the_routers_own_words_are_written_by_another_process() {
     let mut stage = Stage::open();

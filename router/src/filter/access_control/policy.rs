@@ -214,7 +214,7 @@ impl Policy {
 
 /// Returns true for `@/ID/ROLE/config/..` with a wildcard for the id or the role: a write there is one on
 /// the key of each node that it names, so a denial for one of them counts.
-pub(super) fn is_configuration_of_several(key: &KeyExpr<'_>) -> bool {
+fn is_configuration_of_several(key: &KeyExpr<'_>) -> bool {
     let mut chunks = key.as_str().split('/');
     let mut next = || chunks.next().unwrap_or_default();
     let (root, id, role, section) = (next(), next(), next(), next());

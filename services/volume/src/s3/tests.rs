@@ -251,7 +251,7 @@ fn a_place_within_that_of_another_storage_is_refused() {
     let store = open(&whole, "").expect("it opens");
     refused(&whole, "a", "the whole bucket");
     store.close().expect("it closes");
-    // As if another process had it.
+    // Another process has it, as far as this one knows.
     refused(&whole, "a", "the whole bucket");
     open(&whole, "").expect("it opens again");
     let parts = options();
